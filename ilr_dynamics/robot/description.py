@@ -1,0 +1,202 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Description of an arm: its URDF, the order of its joints and their limits."""
+
+from __future__ import annotations
+
+import math
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass
+from pathlib import Path
+
+from ilr_dynamics.exceptions import RobotDescriptionError
+from ilr_dynamics.robot.arrays import FloatArray, read_only
+
+__all__ = ["DESCRIPTION_FOLDER", "RobotDescription", "load_description"]
+
+DESCRIPTION_FOLDER = Path(__file__).parent / "description"
+
+
+@dataclass(frozen=True, eq=False)
+class RobotDescription:
+    """A serial arm of revolute joints.
+
+    Attributes
+    ----------
+    name : str
+        Name of the robot in its URDF.
+    urdf_path : Path
+        The URDF file.
+    joint_names : tuple of str
+        Joints from base to tool; every array of the package follows this order.
+    position_lower, position_upper : ndarray of shape (n_joints,)
+        Joint range [rad].
+    velocity_limit : ndarray of shape (n_joints,)
+        Largest joint speed [rad/s].
+    torque_limit : ndarray of shape (n_joints,)
+        Largest joint torque [Nm].
+    tool_frame : str
+        Link whose origin is the tool point.
+    """
+
+    name: str
+    urdf_path: Path
+    joint_names: tuple[str, ...]
+    position_lower: FloatArray
+    position_upper: FloatArray
+    velocity_limit: FloatArray
+    torque_limit: FloatArray
+    tool_frame: str
+
+    @property
+    def n_joints(self) -> int:
+        """Number of joints."""
+        return len(self.joint_names)
+
+
+def load_description(robot: str | Path, tool_frame: str | None = None) -> RobotDescription:
+    """Load the description of an arm.
+
+    Parameters
+    ----------
+    robot : str or Path
+        Name of an arm that comes with the package, such as ``"wam4"``, or the path of a URDF file.
+    tool_frame : str, optional
+        Link whose origin is the tool point. By default the only link at the end of the arm.
+
+    Returns
+    -------
+    RobotDescription
+
+    Raises
+    ------
+    RobotDescriptionError
+        If there is no such robot or file, if it is not a URDF, or if its moving joints are not one
+        chain of revolute joints with complete limits.
+    """
+    path = _urdf_path(robot)
+    root = _parse(path)
+    joints = [_Joint(path, element) for element in root.findall("joint")]
+    links = [link.get("name", "") for link in root.findall("link")]
+    chain = _moving_chain(path, joints)
+    return RobotDescription(
+        name=root.get("name", path.stem),
+        urdf_path=path,
+        joint_names=tuple(joint.name for joint in chain),
+        position_lower=read_only([joint.limits[0] for joint in chain]),
+        position_upper=read_only([joint.limits[1] for joint in chain]),
+        velocity_limit=read_only([joint.limits[2] for joint in chain]),
+        torque_limit=read_only([joint.limits[3] for joint in chain]),
+        tool_frame=_tool_frame(path, joints, links, tool_frame),
+    )
+
+
+class _Joint:
+    """One joint element, checked."""
+
+    def __init__(self, path: Path, element: ElementTree.Element) -> None:
+        self.name = element.get("name", "")
+        self.parent = _link_of(path, element, "parent")
+        self.child = _link_of(path, element, "child")
+        kind = element.get("type")
+        if kind not in ("revolute", "fixed"):
+            raise RobotDescriptionError(
+                f"{path}: joint '{self.name}' is of type '{kind}', expected revolute or fixed"
+            )
+        self.moves = kind == "revolute"
+        self.limits = _limits(path, self.name, element) if self.moves else ()
+
+
+def _urdf_path(robot: str | Path) -> Path:
+    path = Path(robot)
+    if path.suffix or len(path.parts) > 1:
+        if not path.is_file():
+            raise RobotDescriptionError(f"no URDF file at '{path}'")
+        return path.resolve()
+    path = DESCRIPTION_FOLDER / f"{robot}.urdf"
+    if not path.is_file():
+        known = ", ".join(sorted(file.stem for file in DESCRIPTION_FOLDER.glob("*.urdf")))
+        raise RobotDescriptionError(
+            f"unknown robot '{robot}', expected one of: {known}, or the path of a .urdf file"
+        )
+    return path
+
+
+def _parse(path: Path) -> ElementTree.Element:
+    try:
+        root = ElementTree.parse(path).getroot()
+    except (ElementTree.ParseError, UnicodeDecodeError) as error:
+        raise RobotDescriptionError(f"{path}: not well-formed XML: {error}") from error
+    if root.tag != "robot":
+        raise RobotDescriptionError(f"{path}: root element is <{root.tag}>, expected <robot>")
+    return root
+
+
+def _link_of(path: Path, joint: ElementTree.Element, side: str) -> str:
+    element = joint.find(side)
+    link = None if element is None else element.get("link")
+    if not link:
+        raise RobotDescriptionError(f"{path}: joint '{joint.get('name')}' has no <{side} link=...>")
+    return link
+
+
+def _limits(path: Path, name: str, joint: ElementTree.Element) -> tuple[float, ...]:
+    element = joint.find("limit")
+    attributes = {} if element is None else element.attrib
+    values = []
+    for key in ("lower", "upper", "velocity", "effort"):
+        try:
+            values.append(float(attributes[key]))
+        except (KeyError, ValueError) as error:
+            raise RobotDescriptionError(
+                f"{path}: joint '{name}' has limit {key}={attributes.get(key)!r}, expected a number"
+            ) from error
+    lower, upper, velocity, effort = values
+    if not (all(map(math.isfinite, values)) and lower < upper and velocity > 0 and effort > 0):
+        raise RobotDescriptionError(
+            f"{path}: joint '{name}' has lower={lower}, upper={upper}, velocity={velocity}, "
+            f"effort={effort}; expected finite values, lower < upper and positive velocity, effort"
+        )
+    return lower, upper, velocity, effort
+
+
+def _moving_chain(path: Path, joints: list[_Joint]) -> list[_Joint]:
+    """Order the moving joints from base to tool."""
+    joint_above = {joint.child: joint for joint in joints}
+
+    def depth(joint: _Joint) -> int:
+        below = joint
+        count = 0
+        for _ in joints:
+            above = joint_above.get(below.parent)
+            if above is None:
+                return count
+            count += above.moves
+            below = above
+        raise RobotDescriptionError(f"{path}: joint '{joint.name}' hangs in a loop of links")
+
+    by_depth = {depth(joint): joint for joint in joints if joint.moves}
+    n_moving = sum(joint.moves for joint in joints)
+    if n_moving == 0:
+        raise RobotDescriptionError(f"{path}: no revolute joint, expected at least one")
+    if len(by_depth) != n_moving:
+        raise RobotDescriptionError(
+            f"{path}: {n_moving} revolute joints branch, expected one chain from base to tool"
+        )
+    return [by_depth[index] for index in range(n_moving)]
+
+
+def _tool_frame(path: Path, joints: list[_Joint], links: list[str], wanted: str | None) -> str:
+    parents = {joint.parent for joint in joints}
+    ends = [link for link in links if link not in parents]
+    if wanted is None and len(ends) == 1:
+        return ends[0]
+    if wanted is None:
+        raise RobotDescriptionError(
+            f"{path}: links {', '.join(ends)} each end the arm, expected a tool_frame to choose one"
+        )
+    if wanted not in links:
+        raise RobotDescriptionError(
+            f"{path}: no link '{wanted}' for the tool frame, expected one of {', '.join(links)}"
+        )
+    return wanted

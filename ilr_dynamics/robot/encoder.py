@@ -1,0 +1,121 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Encoders on the motors and the joint velocity derived from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ilr_dynamics.exceptions import RobotDescriptionError
+from ilr_dynamics.robot.arrays import FloatArray
+from ilr_dynamics.robot.transmission import Transmission
+
+__all__ = ["Encoder", "JointSensor"]
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """Incremental encoder on a motor, and the low-pass of the velocity differenced from it.
+
+    Parameters
+    ----------
+    counts_per_turn : int
+        Counts a motor turn.
+    velocity_cutoff : float
+        Cut-off of the first-order low-pass [rad/s].
+
+    Raises
+    ------
+    RobotDescriptionError
+        If a number is not positive.
+    """
+
+    counts_per_turn: int
+    velocity_cutoff: float
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        if self.counts_per_turn <= 0 or self.velocity_cutoff <= 0:
+            raise RobotDescriptionError(f"expected positive numbers, got {self}")
+
+    @property
+    def resolution(self) -> float:
+        """Motor angle of one count [rad]."""
+        return 2 * np.pi / self.counts_per_turn
+
+    def quantise(self, motor_angle: FloatArray, phase: FloatArray) -> FloatArray:
+        """Motor angles as the encoders show them.
+
+        Parameters
+        ----------
+        motor_angle : ndarray of shape (n_joints,)
+            True motor angles [rad].
+        phase : ndarray of shape (n_joints,)
+            Angle of a count, between 0 and the resolution [rad].
+
+        Returns
+        -------
+        ndarray of shape (n_joints,)
+            Nearest counts [rad].
+        """
+        return np.rint((motor_angle - phase) / self.resolution) * self.resolution + phase
+
+
+class JointSensor:
+    """Joint position and velocity as a driver reads them once a cycle.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        The encoder on every motor.
+    transmission : Transmission
+        From motors to joints.
+    cycle : float
+        Time between readings [s].
+    phase : ndarray of shape (n_joints,)
+        Angle of a count of each encoder [rad].
+    """
+
+    def __init__(
+        self, encoder: Encoder, transmission: Transmission, cycle: float, phase: FloatArray
+    ) -> None:
+        self._encoder = encoder
+        self._transmission = transmission
+        self._phase = phase
+        self._cycle = cycle
+        self._gain = 1 - np.exp(-encoder.velocity_cutoff * cycle)
+        self._position = np.zeros(transmission.n_joints)
+        self._velocity = np.zeros(transmission.n_joints)
+
+    def reset(self, position: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Begin at rest; arguments and return values as those of read."""
+        self._position = self._quantised(position)
+        self._velocity = np.zeros_like(self._position)
+        return self._position, self._velocity
+
+    def read(self, position: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Read the joints, one cycle after the reading before.
+
+        Parameters
+        ----------
+        position : ndarray of shape (n_joints,)
+            True joint angles [rad].
+
+        Returns
+        -------
+        position, velocity : ndarray of shape (n_joints,)
+            Measured joint angles [rad] and velocities [rad/s].
+        """
+        measured = self._quantised(position)
+        difference = (measured - self._position) / self._cycle
+        self._velocity = self._velocity + self._gain * (difference - self._velocity)
+        self._position = measured
+        return measured, self._velocity
+
+    def _quantised(self, position: FloatArray) -> FloatArray:
+        motor_angle = self._encoder.quantise(
+            self._transmission.motor_angle(position), self._phase
+        )
+        return self._transmission.joint_angle(motor_angle)

@@ -1,0 +1,66 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""MuJoCo model of an arm from its URDF."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+
+from ilr_dynamics.exceptions import RobotDescriptionError
+from ilr_dynamics.robot.description import RobotDescription
+
+__all__ = ["build_mujoco_model"]
+
+# A friction constraint as stiff as MuJoCo allows: a sticking joint then creeps by less than 1e-5 rad/s.
+_STICK_IMPEDANCE = (0.9999, 0.9999, 0.001, 0.5, 2.0)
+
+
+def build_mujoco_model(
+    description: RobotDescription,
+    *,
+    timestep: float,
+    armature: npt.ArrayLike = 0.0,
+    damping: npt.ArrayLike = 0.0,
+) -> mujoco.MjModel:
+    """Build the model that MuJoCo simulates, without dry friction.
+
+    Parameters
+    ----------
+    description : RobotDescription
+        The arm.
+    timestep : float
+        Integration step [s].
+    armature : array_like of shape (n_joints,)
+        Reflected rotor inertia [kg m^2].
+    damping : array_like of shape (n_joints,)
+        Viscous friction [Nms/rad].
+
+    Returns
+    -------
+    mujoco.MjModel
+        Its dof_frictionloss may be set before each step.
+
+    Raises
+    ------
+    RobotDescriptionError
+        If MuJoCo cannot read the URDF or orders its joints differently.
+    """
+    try:
+        model = mujoco.MjModel.from_xml_path(str(description.urdf_path))
+    except ValueError as error:
+        raise RobotDescriptionError(f"{description.urdf_path}: {error}") from error
+    names = tuple(model.joint(index).name for index in range(model.njnt))
+    if names != description.joint_names:
+        raise RobotDescriptionError(
+            f"{description.urdf_path}: joints {names}, expected {description.joint_names}"
+        )
+    model.opt.timestep = timestep
+    model.opt.gravity[:] = (0.0, 0.0, -9.81)
+    model.dof_armature[:] = armature
+    model.dof_damping[:] = damping
+    model.dof_solimp[:] = _STICK_IMPEDANCE
+    model.dof_solref[:] = (2 * timestep, 1.0)
+    mujoco.mj_setConst(model, mujoco.MjData(model))
+    return model

@@ -1,0 +1,129 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers of the simulated arm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ilr_dynamics.exceptions import RobotDescriptionError
+from ilr_dynamics.robot.arrays import FloatArray, read_only
+from ilr_dynamics.robot.description import DESCRIPTION_FOLDER
+from ilr_dynamics.robot.encoder import Encoder
+from ilr_dynamics.robot.friction import JointFriction
+from ilr_dynamics.robot.torque_ripple import TorqueRipple
+from ilr_dynamics.robot.transmission import Transmission
+from ilr_dynamics.robot.yaml_config import build, read_yaml
+
+__all__ = ["PlantConfig", "load_plant_config"]
+
+
+@dataclass(frozen=True, eq=False)
+class PlantConfig:
+    """What the simulated arm has beyond its rigid bodies.
+
+    Parameters
+    ----------
+    cycle : float
+        Control cycle, a whole number of physics steps [s].
+    physics_step : float
+        Integration step [s].
+    start_position : array_like of shape (n_joints,)
+        Joint angles after a reset [rad].
+    start_offset : float
+        Each joint starts off by a value drawn evenly from plus or minus this [rad].
+    driver_compensates_gravity : bool
+        Whether the driver adds the gravity torque of the published inertials to the command.
+    brake_torque : float
+        Torque up to which the brakes hold a joint [Nm].
+    transmission : Transmission
+        Gears and rotor inertias.
+    friction : JointFriction
+        Friction in the joints.
+    ripple : TorqueRipple
+        Torque ripple of the motors.
+    encoder : Encoder
+        Encoders on the motors.
+
+    Raises
+    ------
+    RobotDescriptionError
+        If sizes differ or a number is out of range.
+    """
+
+    cycle: float
+    physics_step: float
+    start_position: FloatArray
+    start_offset: float
+    driver_compensates_gravity: bool
+    brake_torque: float
+    transmission: Transmission
+    friction: JointFriction
+    ripple: TorqueRipple
+    encoder: Encoder
+
+    def __post_init__(self) -> None:
+        """Check the numbers and freeze the array."""
+        object.__setattr__(self, "start_position", read_only(self.start_position))
+        sizes = (len(self.friction.dry), self.transmission.n_joints)
+        if sizes != (self.n_joints, self.n_joints):
+            raise RobotDescriptionError(
+                f"friction and transmission have {sizes} joints, expected {self.n_joints}"
+            )
+        if not 0 < self.physics_step <= self.cycle:
+            raise RobotDescriptionError(
+                f"physics_step is {self.physics_step} s, expected more than 0 and at most the "
+                f"cycle of {self.cycle} s"
+            )
+        if abs(self.steps_per_cycle * self.physics_step - self.cycle) > 1e-12:
+            raise RobotDescriptionError(
+                f"cycle is {self.cycle} s, expected a multiple of {self.physics_step} s"
+            )
+        if self.start_offset < 0 or self.brake_torque <= 0:
+            raise RobotDescriptionError(
+                f"start_offset is {self.start_offset} rad and brake_torque {self.brake_torque} Nm, "
+                "expected at least 0 and more than 0"
+            )
+
+    @property
+    def n_joints(self) -> int:
+        """Number of joints."""
+        return len(self.start_position)
+
+    @property
+    def steps_per_cycle(self) -> int:
+        """Physics steps in a control cycle."""
+        return round(self.cycle / self.physics_step)
+
+
+def load_plant_config(robot: str | Path) -> PlantConfig:
+    """Load the numbers of a simulated arm.
+
+    Parameters
+    ----------
+    robot : str or Path
+        Name of an arm that comes with the package, such as ``"wam4"``, or the path of a YAML file.
+
+    Returns
+    -------
+    PlantConfig
+
+    Raises
+    ------
+    RobotDescriptionError
+        If the file is missing or does not fit.
+    """
+    path = Path(robot)
+    if not path.suffix:
+        path = DESCRIPTION_FOLDER / f"{robot}_plant.yaml"
+    values = read_yaml(path)
+    parts = {
+        "transmission": Transmission,
+        "friction": JointFriction,
+        "ripple": TorqueRipple,
+        "encoder": Encoder,
+    }
+    for key, cls in parts.items():
+        values[key] = build(cls, values.get(key), f"{path}, {key}")
+    return build(PlantConfig, values, str(path))

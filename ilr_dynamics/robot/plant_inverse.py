@@ -1,0 +1,45 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Inverse dynamics of the simulated arm itself: the best feed-forward there is."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ilr_dynamics.robot.arrays import FloatArray
+from ilr_dynamics.robot.plant import WamPlant
+from ilr_dynamics.robot.rigid_body import RigidBodyModel
+
+__all__ = ["PlantInverse"]
+
+_SIGN_WIDTH = 0.01
+
+
+class PlantInverse:
+    """Torque that the simulated arm needs for a motion, with a smooth sign in its dry friction.
+
+    Parameters
+    ----------
+    plant : WamPlant
+        The arm; its ripple phase is used, its state is not.
+    """
+
+    def __init__(self, plant: WamPlant) -> None:
+        self._config = plant.config
+        self._ripple_phase = plant.ripple_phase
+        self._rigid_body = RigidBodyModel(plant.description)
+
+    def __call__(
+        self, position: FloatArray, velocity: FloatArray, acceleration: FloatArray
+    ) -> FloatArray:
+        """Torque for a motion; arguments and return value as RigidBodyModel.inverse_dynamics."""
+        config = self._config
+        load = self._rigid_body.inverse_dynamics(position, velocity, acceleration)
+        rotor = config.transmission.reflected_inertia * acceleration
+        friction = config.friction.smooth_torque(position, velocity, load, _SIGN_WIDTH)
+        motor_angle = config.transmission.motor_angle(position)
+        ripple = config.ripple.motor_torque(motor_angle, self._ripple_phase)
+        torque = load + rotor + friction - config.transmission.joint_torque(ripple)
+        if config.driver_compensates_gravity:
+            torque -= self._rigid_body.gravity(position)
+        return np.asarray(torque)

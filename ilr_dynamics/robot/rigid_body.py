@@ -1,0 +1,182 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Rigid-body model of an arm: the analytic inverse dynamics and the kinematics, by Pinocchio."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pinocchio
+
+from ilr_dynamics.exceptions import RobotDescriptionError
+from ilr_dynamics.robot.arrays import FloatArray
+from ilr_dynamics.robot.description import RobotDescription
+
+__all__ = ["RigidBodyModel"]
+
+
+class RigidBodyModel:
+    """An arm as rigid bodies: masses and inertias of its URDF, no friction, no rotor inertia.
+
+    Joint vectors have shape (n_joints,) in the order of ``description.joint_names``; Cartesian
+    vectors are given in the base frame. An object holds scratch memory: use one per thread.
+
+    Parameters
+    ----------
+    description : RobotDescription
+        The arm.
+
+    Raises
+    ------
+    RobotDescriptionError
+        If Pinocchio cannot read the URDF or orders its joints differently.
+    """
+
+    def __init__(self, description: RobotDescription) -> None:
+        self.description = description
+        try:
+            self._model = pinocchio.buildModelFromUrdf(str(description.urdf_path))
+        except (ValueError, RuntimeError) as error:
+            raise RobotDescriptionError(f"{description.urdf_path}: {error}") from error
+        names = tuple(self._model.names)[1:]
+        if names != description.joint_names:
+            raise RobotDescriptionError(
+                f"{description.urdf_path}: joints {names}, expected {description.joint_names}"
+            )
+        self._data = self._model.createData()
+        self._tool = self._frame(description.tool_frame)
+
+    @property
+    def n_joints(self) -> int:
+        """Number of joints."""
+        return self.description.n_joints
+
+    def inverse_dynamics(
+        self, position: npt.ArrayLike, velocity: npt.ArrayLike, acceleration: npt.ArrayLike
+    ) -> FloatArray:
+        """Torque that a motion takes, by the recursive Newton-Euler algorithm.
+
+        Parameters
+        ----------
+        position, velocity, acceleration : array_like of shape (n_joints,)
+            Joint motion [rad, rad/s, rad/s^2].
+
+        Returns
+        -------
+        ndarray of shape (n_joints,)
+            M(q) qdd + C(q, qd) qd + g(q) [Nm].
+        """
+        return np.array(
+            pinocchio.rnea(
+                self._model, self._data, _vector(position), _vector(velocity), _vector(acceleration)
+            )
+        )
+
+    def gravity(self, position: npt.ArrayLike) -> FloatArray:
+        """Torque that holds the arm still.
+
+        Parameters
+        ----------
+        position : array_like of shape (n_joints,)
+            Joint angles [rad].
+
+        Returns
+        -------
+        ndarray of shape (n_joints,)
+            g(q) [Nm].
+        """
+        return np.array(
+            pinocchio.computeGeneralizedGravity(self._model, self._data, _vector(position))
+        )
+
+    def tool_position(self, position: npt.ArrayLike) -> FloatArray:
+        """Tool point.
+
+        Parameters
+        ----------
+        position : array_like of shape (n_joints,)
+            Joint angles [rad].
+
+        Returns
+        -------
+        ndarray of shape (3,)
+            Origin of the tool frame in the base frame [m].
+        """
+        pinocchio.forwardKinematics(self._model, self._data, _vector(position))
+        return np.array(
+            pinocchio.updateFramePlacement(self._model, self._data, self._tool).translation
+        )
+
+    def tool_jacobian(self, position: npt.ArrayLike) -> FloatArray:
+        """Derivative of the tool point by the joint angles.
+
+        Parameters
+        ----------
+        position : array_like of shape (n_joints,)
+            Joint angles [rad].
+
+        Returns
+        -------
+        ndarray of shape (3, n_joints)
+            Translational Jacobian in the axes of the base frame [m/rad].
+        """
+        jacobian = pinocchio.computeFrameJacobian(
+            self._model,
+            self._data,
+            _vector(position),
+            self._tool,
+            pinocchio.ReferenceFrame.LOCAL_WORLD_ALIGNED,
+        )
+        return np.array(jacobian[:3])
+
+    def link_pose(self, position: npt.ArrayLike, link: str) -> FloatArray:
+        """Pose of a link.
+
+        Parameters
+        ----------
+        position : array_like of shape (n_joints,)
+            Joint angles [rad].
+        link : str
+            Name of a link of the URDF.
+
+        Returns
+        -------
+        ndarray of shape (4, 4)
+            Homogeneous transform from the link to the base frame [m].
+
+        Raises
+        ------
+        RobotDescriptionError
+            If the URDF has no such link.
+        """
+        frame = self._frame(link)
+        pinocchio.forwardKinematics(self._model, self._data, _vector(position))
+        return np.array(
+            pinocchio.updateFramePlacement(self._model, self._data, frame).homogeneous
+        )
+
+    def arm_points(self, position: npt.ArrayLike) -> FloatArray:
+        """Origins of the base, the joints and the tool: the arm as a line to draw.
+
+        Parameters
+        ----------
+        position : array_like of shape (n_joints,)
+            Joint angles [rad].
+
+        Returns
+        -------
+        ndarray of shape (n_joints + 2, 3)
+            Points in the base frame [m].
+        """
+        tool = self.tool_position(position)
+        joints = [placement.translation for placement in self._data.oMi]
+        return np.array([*joints, tool])
+
+    def _frame(self, link: str) -> int:
+        if not self._model.existFrame(link, pinocchio.FrameType.BODY):
+            raise RobotDescriptionError(f"{self.description.urdf_path}: no link '{link}'")
+        return int(self._model.getFrameId(link, pinocchio.FrameType.BODY))
+
+
+def _vector(values: npt.ArrayLike) -> FloatArray:
+    return np.asarray(values, dtype=np.float64)

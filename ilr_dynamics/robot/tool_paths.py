@@ -1,0 +1,225 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Paths of the tool point for the tracking experiments, and the joint motions that follow them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.interpolate import make_interp_spline
+
+from ilr_dynamics.exceptions import TrajectoryError
+from ilr_dynamics.robot.arrays import FloatArray, read_only
+from ilr_dynamics.robot.description import DESCRIPTION_FOLDER
+from ilr_dynamics.robot.kinematics import inverse_kinematics
+from ilr_dynamics.robot.rigid_body import RigidBodyModel
+from ilr_dynamics.robot.yaml_config import build, read_yaml
+
+__all__ = [
+    "JointMotion",
+    "ToolPath",
+    "figure_eight",
+    "joint_path",
+    "resting_posture",
+    "tool_path",
+    "tool_path_names",
+    "training_periods",
+]
+
+_KINEMATICS_RATE = 100.0
+
+
+@dataclass(frozen=True, eq=False)
+class ToolPath:
+    """A periodic path around a centre that starts smoothly.
+
+    x(t) = centre + offset + s(t) (bias + amplitude sin(harmonic w t + phase)), with w = 2 pi / period
+    and s(t) = smoothstep(t / start_up).
+
+    Parameters
+    ----------
+    period, duration, start_up : float
+        Times [s].
+    amplitude : array_like of shape (3,)
+        Amplitude of each axis [m].
+    harmonic : array_like of shape (3,)
+        Frequency of each axis in multiples of w.
+    offset, bias, phase : array_like of shape (3,)
+        Offset outside and inside the start-up blend [m], and phase of each axis [rad].
+    """
+
+    period: float
+    duration: float
+    start_up: float
+    amplitude: FloatArray
+    harmonic: FloatArray
+    offset: FloatArray = (0.0, 0.0, 0.0)  # type: ignore[assignment]
+    bias: FloatArray = (0.0, 0.0, 0.0)  # type: ignore[assignment]
+    phase: FloatArray = (0.0, 0.0, 0.0)  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        """Freeze the arrays."""
+        if not (self.period > 0 and self.duration > 0 and self.start_up > 0):
+            raise TrajectoryError(
+                f"period {self.period} s, duration {self.duration} s and start-up {self.start_up} s, "
+                "expected positive times"
+            )
+        for key in ("amplitude", "harmonic", "offset", "bias", "phase"):
+            object.__setattr__(self, key, read_only(getattr(self, key)))
+
+    def position(self, time: npt.ArrayLike) -> FloatArray:
+        """Tool point relative to the centre.
+
+        Parameters
+        ----------
+        time : array_like of shape (n,)
+            Times since the start [s].
+
+        Returns
+        -------
+        ndarray of shape (n, 3)
+            Points [m].
+        """
+        time = np.asarray(time, dtype=np.float64)[:, None]
+        angle = 2 * np.pi / self.period * self.harmonic * time + self.phase
+        ramp = np.clip(time / self.start_up, 0, 1)
+        blend = ramp**2 * (3 - 2 * ramp)
+        return self.offset + blend * (self.bias + self.amplitude * np.sin(angle))
+
+
+class JointMotion(NamedTuple):
+    """A motion of the joints, given at knots."""
+
+    times: FloatArray
+    """Times since the start [s], shape (n,)."""
+    positions: FloatArray
+    """Joint angles [rad], shape (n, n_joints)."""
+    velocities: FloatArray
+    """Joint velocities [rad/s], shape (n, n_joints)."""
+    accelerations: FloatArray
+    """Joint accelerations [rad/s^2], shape (n, n_joints)."""
+
+
+@cache
+def _experiments() -> dict[str, Any]:
+    return read_yaml(DESCRIPTION_FOLDER / "tracking_experiments.yaml")
+
+
+def resting_posture() -> FloatArray:
+    """Joint angles that the paths are centred on [rad], shape (n_joints,)."""
+    return read_only(_experiments()["resting_posture"])
+
+
+def training_periods() -> tuple[float, ...]:
+    """Periods of the figure-eights that are recorded for training [s]."""
+    return tuple(_experiments()["training_periods"])
+
+
+def figure_eight(period: float) -> ToolPath:
+    """Figure-eight of any period.
+
+    Parameters
+    ----------
+    period : float
+        Time for one eight [s].
+
+    Returns
+    -------
+    ToolPath
+
+    Raises
+    ------
+    TrajectoryError
+        If the period is not positive.
+    """
+    shape = _experiments()["figure_eight"]
+    return build(ToolPath, {**shape, **_start_up(), "period": period}, "figure_eight")
+
+
+def tool_path_names() -> tuple[str, ...]:
+    """Names that tool_path knows: the training figure-eights and the test trajectories."""
+    training = [f"train_{period:g}" for period in training_periods()]
+    return (*training, *_experiments()["trajectories"])
+
+
+def tool_path(name: str) -> ToolPath:
+    """Path of a name.
+
+    Parameters
+    ----------
+    name : str
+        One of tool_path_names, such as ``"train_3.8"`` or ``"T1"``.
+
+    Returns
+    -------
+    ToolPath
+
+    Raises
+    ------
+    TrajectoryError
+        If there is no such path.
+    """
+    if name not in tool_path_names():
+        raise TrajectoryError(
+            f"unknown trajectory '{name}', expected one of: {', '.join(tool_path_names())}"
+        )
+    if name.startswith("train_"):
+        return figure_eight(float(name.removeprefix("train_")))
+    return build(ToolPath, {**_experiments()["trajectories"][name], **_start_up()}, name)
+
+
+def joint_path(path: ToolPath, model: RigidBodyModel, rate: float) -> JointMotion:
+    """Joint motion whose tool point follows a path.
+
+    Parameters
+    ----------
+    path : ToolPath
+        Path around the tool point of the resting posture.
+    model : RigidBodyModel
+        The arm.
+    rate : float
+        Knots a second [Hz].
+
+    Returns
+    -------
+    JointMotion
+        Knots from 0 to the path's duration, fit for quintic interpolation.
+
+    Raises
+    ------
+    TrajectoryError
+        If the rate is not positive or the path leaves the arm's reach.
+    """
+    if not rate > 0:
+        raise TrajectoryError(f"knot rate is {rate} Hz, expected a positive number")
+    times = np.arange(round(path.duration * rate) + 1) / rate
+    starting = times < path.start_up
+    # The acceleration of a smoothstep jumps where it ends, so each side has a spline of its own.
+    before = _joint_spline(path, model, 0.0, min(path.start_up, path.duration))
+    motion = np.empty((3, len(times), model.n_joints))
+    motion[:, starting] = [before(times[starting], order) for order in range(3)]
+    if not starting.all():
+        after = _joint_spline(path, model, path.start_up, max(path.duration, times[-1]))
+        motion[:, ~starting] = [after(times[~starting], order) for order in range(3)]
+    return JointMotion(times, *motion)
+
+
+def _joint_spline(path: ToolPath, model: RigidBodyModel, begin: float, end: float):
+    n_samples = max(round((end - begin) * _KINEMATICS_RATE), 6) + 1
+    times = np.linspace(begin, end, n_samples)
+    rest = resting_posture()
+    targets = model.tool_position(rest) + path.position(times)
+    angles = [rest]
+    for target in targets:
+        angles.append(
+            inverse_kinematics(model, target, start=angles[-1], resting_posture=rest)
+        )
+    return make_interp_spline(times, angles[1:], k=5)
+
+
+def _start_up() -> dict[str, float]:
+    return {"start_up": _experiments()["start_up"]}
