@@ -1,0 +1,52 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""scikit-learn's parameter protocol, without depending on scikit-learn."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Self
+
+from ..exceptions import InvalidParameterError
+
+__all__ = ["Estimator"]
+
+
+class Estimator:
+    """Base of estimators whose constructor stores each argument under its own name."""
+
+    @classmethod
+    def _parameter_names(cls) -> list[str]:
+        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; `deep` is there for scikit-learn and changes nothing."""
+        return {name: getattr(self, name) for name in self._parameter_names()}
+
+    def set_params(self, **parameters: Any) -> Self:
+        """
+        Set parameters by name.
+
+        Raises
+        ------
+        InvalidParameterError
+            If there is no parameter of that name.
+        """
+        known = self._parameter_names()
+        for name, value in parameters.items():
+            if name not in known:
+                raise InvalidParameterError(
+                    f"{type(self).__name__} has no parameter {name!r}; it has {known}"
+                )
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        """Show the parameters that differ from their defaults."""
+        defaults = inspect.signature(type(self).__init__).parameters
+        changed = [
+            f"{name}={value!r}"
+            for name, value in self.get_params().items()
+            if repr(value) != repr(defaults[name].default)
+        ]
+        return f"{type(self).__name__}({', '.join(changed)})"

@@ -1,0 +1,255 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Infinite local regression: the estimator."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .inference import IterationCallback, variational_bayes
+from .initialization import assignment_statistics, k_means_plus_plus, nearest_seed
+from .mixture import MixturePrior, extend, mixture_posterior, split
+from .mixture_regressor import MixtureRegressor
+from .predictive import PredictiveMixture, most_probable
+from .priors import isotropic_prior
+from .scaling import Standardizer
+from .validation import check_integer, check_real, check_training_data
+
+__all__ = ["ILR"]
+
+Array = NDArray[np.float64]
+
+# Parameters that describe the base distribution, as priors.isotropic_prior takes them.
+PRIOR_SETTINGS = (
+    "concentration",
+    "input_spread",
+    "input_strength",
+    "noise_std",
+    "noise_strength",
+    "slope_scale",
+)
+
+
+class ILR(MixtureRegressor):
+    r"""
+    Infinite mixture of local linear regressions, learned by variational Bayes.
+
+    A Dirichlet-process mixture whose components each hold a Gaussian over the inputs (where the
+    component is active) and a linear regression with its own noise (what it says there), all with
+    conjugate priors. Fitting infers a posterior over everything; predicting conditions on the
+    input and integrates the posterior out.
+
+    Parameters
+    ----------
+    n_components
+        How many components one call of `fit` or `partial_fit` may open. Those not needed are
+        closed again, so a generous number costs time, not accuracy.
+    concentration
+        alpha_0 of the Dirichlet process, > 0: the larger, the more components are expected.
+    input_spread, input_strength
+        Expected standard deviation of the inputs of one component, in standard units, and how many
+        samples that expectation is worth.
+    noise_std, noise_strength
+        Expected standard deviation of the noise, in standard units, and how many samples that
+        expectation is worth.
+    slope_scale
+        Expected change of an output, in standard units, when all inputs move by one.
+    max_iterations
+        Iterations of variational Bayes at most.
+    tolerance
+        Stop when the lower bound grows by less than this fraction.
+    input_location, input_scale, output_location, output_scale
+        Physical values that become 0 and 1, as one number or one for each column. By default mean
+        and deviation of the first data; give them where the first data may hardly move.
+    random_state
+        Seed, or a ``numpy.random.Generator``, or None for a different draw each time.
+
+    Attributes
+    ----------
+    prior_ : MixturePrior
+        Base distribution, in standard units.
+    statistics_ : (K, p, p)
+        Scatter of the extended samples [x, 1, y] of each component, sorted by falling count.
+    posterior_ : MixturePosterior
+        Prior plus statistics.
+    lower_bounds_ : (n_iterations,)
+        Lower bound after each iteration of the newest call, in nats.
+    converged_ : bool
+        Whether the bound settled in the newest call.
+    n_active_ : int
+        Number of components that hold more than one sample.
+    n_samples_ : int
+        Number of samples learned from so far.
+    n_features_in_, n_outputs_ : int
+        Lengths of an input and of an output.
+    metadata_ : dict
+        What was saved beside the model; empty unless loaded from a snapshot.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.linspace(-3.0, 3.0, 400)[:, None]
+    >>> model = ILR(n_components=20).fit(X, np.sin(X))
+    >>> mean, std = model.predict([[0.5]], return_std=True)
+    >>> bool(abs(mean[0, 0] - np.sin(0.5)) < 0.05)
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 300,
+        *,
+        concentration: float = 10.0,
+        input_spread: float = 0.2,
+        input_strength: float = 2.0,
+        noise_std: float = 0.1,
+        noise_strength: float = 2.0,
+        slope_scale: float = 1.0,
+        max_iterations: int = 100,
+        tolerance: float = 1e-5,
+        input_location: ArrayLike | None = None,
+        input_scale: ArrayLike | None = None,
+        output_location: ArrayLike | None = None,
+        output_scale: ArrayLike | None = None,
+        random_state: int | np.random.Generator | None = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.concentration = concentration
+        self.input_spread = input_spread
+        self.input_strength = input_strength
+        self.noise_std = noise_std
+        self.noise_strength = noise_strength
+        self.slope_scale = slope_scale
+        self.max_iterations = max_iterations
+        self.tolerance = tolerance
+        self.input_location = input_location
+        self.input_scale = input_scale
+        self.output_location = output_location
+        self.output_scale = output_scale
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: ArrayLike,
+        Y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        callback: IterationCallback | None = None,
+    ) -> Self:
+        """
+        Learn from data alone, forgetting what was learned before.
+
+        Parameters
+        ----------
+        X : (n, n_inputs)
+            Inputs, in physical units.
+        Y : (n, n_outputs)
+            Outputs, in physical units.
+        sample_weight : (n,), optional
+            How many samples each row counts for.
+        callback
+            Called after each iteration with (iteration, max_iterations, bound per sample).
+
+        Raises
+        ------
+        InvalidDataError
+            If the arrays are malformed or do not fit together.
+        InvalidParameterError
+            If a parameter is out of range.
+        """
+        X, Y, weights = check_training_data(X, Y, sample_weight)
+        inputs = Standardizer.from_data(X, weights, self.input_location, self.input_scale, "input")
+        outputs = Standardizer.from_data(
+            Y, weights, self.output_location, self.output_scale, "output"
+        )
+        prior = self._make_prior(X.shape[1], Y.shape[1])
+        p = prior.extended_size
+        Z = extend(inputs.transform(X), outputs.transform(Y))
+        statistics = self._infer(Z, weights, prior, np.zeros((0, p, p)), callback)
+        self.input_scaling_, self.output_scaling_ = inputs, outputs
+        self.metadata_ = {}
+        self._set_state(prior, statistics, X.shape[0])
+        return self
+
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        Y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        callback: IterationCallback | None = None,
+    ) -> Self:
+        """
+        Learn from new data on top of what is known: the posterior becomes the prior.
+
+        Components are opened where the present ones do not explain the new samples. Scaling and
+        base distribution stay those of the first call. Parameters as in `fit`.
+        """
+        if not hasattr(self, "posterior_"):
+            return self.fit(X, Y, sample_weight, callback=callback)
+        X, Y, weights = check_training_data(
+            X, Y, sample_weight, self.n_features_in_, self.n_outputs_
+        )
+        Z = extend(self.input_scaling_.transform(X), self.output_scaling_.transform(Y))
+        statistics = self._infer(Z, weights, self.prior_, self.statistics_, callback)
+        self._set_state(self.prior_, statistics, self.n_samples_ + X.shape[0])
+        return self
+
+    def _make_prior(self, n_inputs: int, n_outputs: int) -> MixturePrior:
+        settings = {
+            name: check_real(getattr(self, name), name, above=0.0) for name in PRIOR_SETTINGS
+        }
+        return isotropic_prior(n_inputs, n_outputs, **settings)
+
+    def _infer(
+        self,
+        Z: Array,
+        weights: Array,
+        prior: MixturePrior,
+        known: Array,
+        callback: IterationCallback | None,
+    ) -> Array:
+        """Statistics of known and new samples together."""
+        max_iterations = check_integer(self.max_iterations, "max_iterations", 1)
+        tolerance = check_real(self.tolerance, "tolerance", above=0.0)
+        labels, n_opened = self._initial_labels(Z, weights, prior, known)
+        previous = np.concatenate([known, np.zeros((n_opened, *known.shape[1:]))])
+        initial = assignment_statistics(Z, weights, labels, previous.shape[0])
+        result = variational_bayes(
+            Z,
+            weights,
+            prior,
+            previous,
+            initial,
+            max_iterations=max_iterations,
+            tolerance=tolerance,
+            callback=callback,
+        )
+        self.lower_bounds_, self.converged_ = result.lower_bounds, result.converged
+        return result.statistics
+
+    def _initial_labels(
+        self, Z: Array, weights: Array, prior: MixturePrior, known: Array
+    ) -> tuple[NDArray[np.intp], int]:
+        """Most probable known component of each sample; new ones, from k-means++, elsewhere."""
+        n_components = check_integer(self.n_components, "n_components", 1)
+        n_known = known.shape[0]
+        labels = np.full(Z.shape[0], n_known, dtype=np.intp)
+        if n_known > 0:
+            mixture = PredictiveMixture.from_posterior(prior, mixture_posterior(prior, known))
+            labels = most_probable(mixture, *split(prior, Z))
+        unexplained = labels == n_known
+        if not np.any(unexplained):
+            return labels, 0
+        share = float(np.sum(weights[unexplained]) / np.sum(weights))
+        seeds = k_means_plus_plus(
+            Z[unexplained],
+            weights[unexplained],
+            max(1, round(n_components * share)),
+            np.random.default_rng(self.random_state),
+        )
+        labels[unexplained] += nearest_seed(Z[unexplained], seeds)
+        return labels, seeds.shape[0]

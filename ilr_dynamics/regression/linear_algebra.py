@@ -1,0 +1,54 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Stacked Cholesky factors and what is read from them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import digamma, gammaln
+
+__all__ = [
+    "cholesky",
+    "inverse_from_cholesky",
+    "log_determinant",
+    "multivariate_digamma",
+    "multivariate_log_gamma",
+    "symmetrize",
+]
+
+Array = NDArray[np.float64]
+
+
+def symmetrize(A: Array) -> Array:
+    """Mean of A (..., p, p) and its transpose: rounding must not leave a lopsided matrix."""
+    return 0.5 * (A + np.swapaxes(A, -1, -2))
+
+
+def cholesky(A: Array) -> Array:
+    """Lower Cholesky factors of A (..., p, p); raises ``numpy.linalg.LinAlgError``."""
+    return np.asarray(np.linalg.cholesky(A), dtype=np.float64)
+
+
+def log_determinant(factor: Array) -> Array:
+    """Log |A| (...,) from the Cholesky factor of A (..., p, p)."""
+    diagonal = np.diagonal(factor, axis1=-2, axis2=-1)
+    return 2.0 * np.sum(np.log(diagonal), axis=-1)
+
+
+def inverse_from_cholesky(factor: Array) -> Array:
+    """A^-1 (..., p, p) from the Cholesky factor of A, exactly symmetric."""
+    inverse_factor = np.linalg.solve(
+        factor, np.broadcast_to(np.eye(factor.shape[-1]), factor.shape)
+    )
+    return symmetrize(np.swapaxes(inverse_factor, -1, -2) @ inverse_factor)
+
+
+def multivariate_log_gamma(a: Array, p: int) -> Array:
+    """Log Gamma_p(a) (...,) up to the constant p (p - 1) / 4 log pi, which always cancels here."""
+    return np.sum(gammaln(np.asarray(a)[..., None] - 0.5 * np.arange(p)), axis=-1)
+
+
+def multivariate_digamma(a: Array, p: int) -> Array:
+    """Derivative (...,) of the multivariate log-gamma function of order p."""
+    return np.sum(digamma(np.asarray(a)[..., None] - 0.5 * np.arange(p)), axis=-1)

@@ -1,0 +1,229 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What all mixture regressors share: prediction, and keeping a model in a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..exceptions import InvalidParameterError, NotFittedError
+from .estimator import Estimator
+from .mixture import MixturePosterior, MixturePrior, component_counts, mixture_posterior
+from .predictive import (
+    ComponentPredictions,
+    PredictiveMixture,
+    interval,
+    log_conditional_density,
+    mean_and_variance,
+    most_probable_only,
+)
+from .predictor import Predictor
+from .scaling import Standardizer
+from .validation import check_array, check_training_data
+
+__all__ = ["MixtureRegressor"]
+
+Array = NDArray[np.float64]
+
+# A component counts as active when it holds more than one sample.
+ACTIVE_COUNT = 1.0
+
+
+class MixtureRegressor(Estimator):
+    """Base of estimators whose predictive distribution is a mixture of Student-t densities."""
+
+    input_scaling_: Standardizer
+    output_scaling_: Standardizer
+    prior_: MixturePrior
+    statistics_: Array
+    posterior_: MixturePosterior
+    lower_bounds_: Array
+    converged_: bool
+    n_active_: int
+    n_samples_: int
+    n_features_in_: int
+    n_outputs_: int
+    metadata_: dict[str, Any]
+    _mixture: PredictiveMixture
+
+    def _set_state(self, prior: MixturePrior, statistics: Array, n_samples: int) -> None:
+        """Take prior and statistics as what is known; all else follows from them."""
+        self.prior_ = prior
+        self.statistics_ = statistics
+        self.posterior_ = mixture_posterior(prior, statistics)
+        self._mixture = PredictiveMixture.from_posterior(prior, self.posterior_)
+        self.n_samples_ = n_samples
+        self.n_active_ = int(np.sum(component_counts(prior, statistics) > ACTIVE_COUNT))
+        self.n_features_in_, self.n_outputs_ = prior.n_inputs, prior.n_outputs
+
+    def predict(
+        self,
+        X: ArrayLike,
+        return_std: bool = False,
+        mode: Literal["mean", "mode"] = "mean",
+    ) -> Array | tuple[Array, Array]:
+        """
+        Predict outputs.
+
+        Parameters
+        ----------
+        X : (n, n_inputs)
+            Inputs.
+        return_std
+            Whether to return the standard deviation too.
+        mode
+            "mean": the mixture's mean and spread. "mode": those of the most probable component
+            alone, for relations that jump or have several branches.
+
+        Returns
+        -------
+        mean : (n, n_outputs)
+        std : (n, n_outputs)
+            Only if `return_std`.
+
+        Raises
+        ------
+        NotFittedError
+            Before the first fit.
+        InvalidDataError
+            If X is malformed or has another number of columns than the training data.
+        """
+        if mode not in ("mean", "mode"):
+            raise InvalidParameterError(f"mode must be 'mean' or 'mode', got {mode!r}")
+        means, variances = [], []
+        for block in self._predictions(X):
+            used = most_probable_only(block) if mode == "mode" else block
+            mean, variance = mean_and_variance(self._mixture, used)
+            means.append(mean)
+            variances.append(variance)
+        physical_mean = self.output_scaling_.inverse_transform(np.concatenate(means))
+        if not return_std:
+            return physical_mean
+        return physical_mean, np.sqrt(np.concatenate(variances)) * self.output_scaling_.scale
+
+    def predict_components(self, X: ArrayLike) -> tuple[Array, Array, Array]:
+        """
+        Predict with every component apart, for relations with several branches.
+
+        Parameters
+        ----------
+        X : (n, n_inputs)
+            Inputs.
+
+        Returns
+        -------
+        weights : (n, K + 1)
+            Share of each component; the last is the one not yet seen.
+        means : (n, K + 1, n_outputs)
+        covariances : (n, K + 1, n_outputs, n_outputs)
+        """
+        blocks = list(self._predictions(X))
+        scale = self.output_scaling_.scale
+        covariances = self._mixture.covariances() * np.outer(scale, scale)
+        factors = np.concatenate([block.factors for block in blocks])
+        means = np.concatenate([block.means for block in blocks])
+        return (
+            np.concatenate([block.weights for block in blocks]),
+            self.output_scaling_.inverse_transform(means),
+            factors[:, :, None, None] * covariances,
+        )
+
+    def predict_interval(self, X: ArrayLike, coverage: float = 0.95) -> tuple[Array, Array]:
+        """
+        Central intervals of each output: quantiles of the predictive mixture.
+
+        Parameters
+        ----------
+        X : (n, n_inputs)
+            Inputs.
+        coverage
+            Probability inside the interval, between 0 and 1.
+
+        Returns
+        -------
+        lower, upper : (n, n_outputs)
+        """
+        if not 0.0 < coverage < 1.0:
+            raise InvalidParameterError(f"coverage must lie between 0 and 1, got {coverage!r}")
+        bounds = [interval(self._mixture, block, coverage) for block in self._predictions(X)]
+        lower = np.concatenate([low for low, _ in bounds])
+        upper = np.concatenate([high for _, high in bounds])
+        scaling = self.output_scaling_
+        return scaling.inverse_transform(lower), scaling.inverse_transform(upper)
+
+    def log_predictive_density(self, X: ArrayLike, Y: ArrayLike) -> Array:
+        """Log p(y | x) (n,) of inputs (n, n_inputs) and outputs (n, n_outputs), in nats.
+
+        The density is one over the physical units of Y: the scaling's Jacobian is included.
+        """
+        self._check_fitted()
+        X, Y, _ = check_training_data(X, Y, None, self.n_features_in_, self.n_outputs_)
+        outputs = self.output_scaling_.transform(Y)
+        densities = np.empty(X.shape[0])
+        start = 0
+        for block in self._predictions(X):
+            rows = slice(start, start + block.log_weights.shape[0])
+            densities[rows] = log_conditional_density(self._mixture, block, outputs[rows])
+            start = rows.stop
+        return densities - float(np.sum(np.log(self.output_scaling_.scale)))
+
+    def responsibilities(self, X: ArrayLike) -> Array:
+        """Share (n, K + 1) of each component at inputs (n, n_inputs); the last is the unseen."""
+        return np.concatenate([block.weights for block in self._predictions(X)])
+
+    def score(self, X: ArrayLike, Y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Coefficient of determination, mean over the outputs, as in scikit-learn's regressors."""
+        self._check_fitted()
+        X, Y, weights = check_training_data(
+            X, Y, sample_weight, self.n_features_in_, self.n_outputs_
+        )
+        error = np.average((Y - self.predict(X)) ** 2, axis=0, weights=weights)
+        centre = np.average(Y, axis=0, weights=weights)
+        spread = np.average((Y - centre) ** 2, axis=0, weights=weights)
+        return float(np.mean(1.0 - error / spread))
+
+    def predictor(self) -> Predictor:
+        """Return what predicts one input at a time, for control loops; later fits leave it be."""
+        self._check_fitted()
+        return Predictor(self._mixture, self.input_scaling_, self.output_scaling_)
+
+    def save(
+        self, path: str | os.PathLike[str], metadata: Mapping[str, Any] | None = None
+    ) -> None:
+        """
+        Write the model to one file, in one step; `load_snapshot` reads it.
+
+        Parameters
+        ----------
+        path
+            The file.
+        metadata
+            Values that JSON can hold, kept beside the model; by default those it came with.
+
+        Raises
+        ------
+        NotFittedError
+            Before the first fit.
+        SnapshotError
+            If the file cannot be written.
+        """
+        from .snapshot import write_model  # the snapshot module knows all model classes
+
+        self._check_fitted()
+        write_model(path, self, self.metadata_ if metadata is None else metadata)
+
+    def _predictions(self, X: ArrayLike) -> Iterator[ComponentPredictions]:
+        self._check_fitted()
+        checked = check_array(X, "X", self.n_features_in_)
+        return self._mixture.predictions(self.input_scaling_.transform(checked))
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "posterior_"):
+            raise NotFittedError(
+                f"this {type(self).__name__} has not seen data yet: call fit or partial_fit first"
+            )

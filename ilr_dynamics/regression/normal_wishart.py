@@ -1,0 +1,172 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+r"""
+Normal-Wishart family: where in the input space each local model is active.
+
+.. math::
+    \Lambda_k \sim W(\Psi, \nu), \qquad \mu_k \mid \Lambda_k \sim N(m, \kappa \Lambda_k),
+    \qquad x \mid \mu_k, \Lambda_k \sim N(\mu_k, \Lambda_k)
+
+with precisions throughout and E[Lambda] = nu Psi. The paper's appendix gives the update for m = 0;
+here it is written for any m, because in sequential learning the posterior becomes the prior.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .linear_algebra import (
+    cholesky,
+    inverse_from_cholesky,
+    log_determinant,
+    multivariate_digamma,
+    multivariate_log_gamma,
+    symmetrize,
+)
+
+__all__ = ["NormalWishart", "update_normal_wishart"]
+
+Array = NDArray[np.float64]
+
+LOG_2 = float(np.log(2.0))
+LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+@dataclass(frozen=True)
+class NormalWishart:
+    """
+    Stacked normal-Wishart distributions.
+
+    Parameters
+    ----------
+    mean : (K, m)
+        Locations of the centres.
+    kappa : (K,)
+        Strength of the centres, in samples.
+    inverse_scale : (K, m, m)
+        Psi^-1: grows with the scatter of the data.
+    dof : (K,)
+        nu > m - 1.
+    """
+
+    mean: Array
+    kappa: Array
+    inverse_scale: Array
+    dof: Array
+
+    @property
+    def dimension(self) -> int:
+        """Length m of an input."""
+        return int(self.mean.shape[1])
+
+    def log_normalizer(self) -> Array:
+        """Log of the integral (K,) of the unnormalised density, constants that cancel left out."""
+        m = self.dimension
+        log_det_inverse_scale = log_determinant(cholesky(self.inverse_scale))
+        return (
+            -0.5 * m * np.log(self.kappa)
+            - 0.5 * self.dof * log_det_inverse_scale
+            + 0.5 * self.dof * m * LOG_2
+            + multivariate_log_gamma(0.5 * self.dof, m)
+        )
+
+    def expected_log_likelihood_forms(self) -> Array:
+        r"""
+        Matrices of E[log N(x | mu_k, Lambda_k)] = [x, 1] Q_k [x, 1]'.
+
+        .. math::
+            E\log N = \tfrac12 \big( \textstyle\sum_i \psi(\tfrac{\nu + 1 - i}2) + m \log 2
+            + \log|\Psi| - m \log 2\pi - m / \kappa - \nu (x - m)^\top \Psi (x - m) \big)
+
+        Returns
+        -------
+        Q : (K, m + 1, m + 1)
+        """
+        m = self.dimension
+        factor = cholesky(self.inverse_scale)
+        expected_log_det = (
+            multivariate_digamma(0.5 * self.dof, m) + m * LOG_2 - log_determinant(factor)
+        )
+        forms = _centred_forms(inverse_from_cholesky(factor) * self.dof[:, None, None], self.mean)
+        forms *= -0.5
+        forms[:, m, m] += 0.5 * (expected_log_det - m * LOG_2PI - m / self.kappa)
+        return forms
+
+    def predictive_forms(self) -> Array:
+        r"""
+        Matrices of the scaled squared distance in the predictive density of an input.
+
+        x is Student-t with nu + 1 - m degrees of freedom, and its density depends on x through
+        log(1 + delta), delta = kappa / (1 + kappa) (x - m)' Psi (x - m) = [x, 1] G_k [x, 1]'.
+
+        Returns
+        -------
+        G : (K, m + 1, m + 1)
+        """
+        scale = inverse_from_cholesky(cholesky(self.inverse_scale))
+        return _centred_forms(scale * (self.kappa / (1.0 + self.kappa))[:, None, None], self.mean)
+
+    def predictive_log_constants(self) -> Array:
+        """Log density (K,) of the predictive Student-t at its location."""
+        m = self.dimension
+        log_det_inverse_scale = log_determinant(cholesky(self.inverse_scale))
+        return (
+            multivariate_log_gamma(0.5 * (self.dof + 1.0), m)
+            - multivariate_log_gamma(0.5 * self.dof, m)
+            - 0.5 * m * np.log(np.pi)
+            + 0.5 * m * np.log(self.kappa / (1.0 + self.kappa))
+            - 0.5 * log_det_inverse_scale
+        )
+
+
+def update_normal_wishart(
+    prior: NormalWishart, count: Array, total: Array, scatter: Array
+) -> NormalWishart:
+    r"""
+    Posterior = prior + statistics of the data.
+
+    .. math::
+        \kappa = \kappa_0 + N, \quad m = (\kappa_0 m_0 + \textstyle\sum w x) / \kappa, \quad
+        \nu = \nu_0 + N, \quad
+        \Psi^{-1} = \Psi_0^{-1} + \textstyle\sum w x x^\top + \kappa_0 m_0 m_0^\top
+        - \kappa m m^\top
+
+    Parameters
+    ----------
+    prior
+        One distribution for all components (K = 1) or one for each.
+    count : (K,)
+        N = sum of the weights.
+    total : (K, m)
+        Weighted sum of the inputs.
+    scatter : (K, m, m)
+        Weighted sum of x x', not centred.
+    """
+    kappa = prior.kappa + count
+    prior_total = prior.kappa[:, None] * prior.mean
+    mean = (prior_total + total) / kappa[:, None]
+    inverse_scale = (
+        prior.inverse_scale
+        + scatter
+        + _outer(prior_total, prior.mean)
+        - kappa[:, None, None] * _outer(mean, mean)
+    )
+    return NormalWishart(mean, kappa, symmetrize(inverse_scale), prior.dof + count)
+
+
+def _outer(a: Array, b: Array) -> Array:
+    return a[:, :, None] * b[:, None, :]
+
+
+def _centred_forms(precision: Array, mean: Array) -> Array:
+    """(x - m)' P (x - m) as forms (K, m + 1, m + 1) in [x, 1]."""
+    m = mean.shape[1]
+    pull = np.einsum("kij,kj->ki", precision, mean)
+    forms = np.empty((mean.shape[0], m + 1, m + 1))
+    forms[:, :m, :m] = precision
+    forms[:, :m, m] = forms[:, m, :m] = -pull
+    forms[:, m, m] = np.einsum("ki,ki->k", pull, mean)
+    return forms

@@ -1,0 +1,240 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+r"""
+Posterior predictive distribution: a mixture of multivariate Student-t densities.
+
+.. math::
+    p(y \mid x) = \sum_{k=1}^{K+1} w_k(x)\; T(y \mid M_k u,\ (1 + u^\top L_k^{-1} u)\,
+    \Phi_k^{-1} / \tau_k,\ \tau_k), \qquad
+    w_k(x) \propto E[\pi_k]\; T(x \mid m_k,\ \tfrac{1 + \kappa_k}{\kappa_k t_k} \Psi_k^{-1},\ t_k)
+
+with tau = eta + 1 - d and t = nu + 1 - m degrees of freedom. The last component is the one not yet
+seen: it has the mass beyond the K sticks and the base prior's predictive, and it is what a query
+far from all data falls back to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax, logsumexp
+
+from . import stick_breaking
+from .linear_algebra import cholesky, log_determinant, multivariate_log_gamma
+from .mixture import MixturePosterior, MixturePrior
+from .products import form_coefficients, pairwise_products
+from .quantiles import mixture_quantile
+
+__all__ = [
+    "ComponentPredictions",
+    "PredictiveMixture",
+    "interval",
+    "log_conditional_density",
+    "mean_and_variance",
+    "most_probable",
+    "most_probable_only",
+]
+
+Array = NDArray[np.float64]
+
+# Rows worked on at a time: bounds the memory of arrays over (rows, components, outputs).
+BLOCK_ROWS = 512
+# Weight below which a component does not move a quantile by more than the solver's tolerance.
+QUANTILE_WEIGHT = 1e-10
+
+
+@dataclass(frozen=True)
+class ComponentPredictions:
+    """
+    What each component says about the outputs of n inputs, in standard units.
+
+    Parameters
+    ----------
+    log_weights : (n, K + 1)
+        Log share of each component; the last column is the unseen component's.
+    means : (n, K + 1, d)
+        Locations.
+    factors : (n, K + 1)
+        1 + u' L^-1 u, by which the noise is widened.
+    """
+
+    log_weights: Array
+    means: Array
+    factors: Array
+
+    @cached_property
+    def weights(self) -> Array:
+        """Share (n, K + 1) of each component; rows sum to one."""
+        return np.exp(self.log_weights)
+
+
+@dataclass(frozen=True)
+class PredictiveMixture:
+    """
+    The predictive distribution in the form in which it is evaluated, one row a component.
+
+    Parameters
+    ----------
+    log_constants : (K + 1,)
+        Log weight of a component at its centre.
+    exponents : (K + 1,)
+        (nu + 1) / 2.
+    distance_coefficients : (q (q + 1) / 2, K + 1)
+        Scaled squared distance to the centre from the products of u.
+    maps : (K + 1, d, q)
+        M.
+    widening_coefficients : (q (q + 1) / 2, K + 1)
+        u' L^-1 u from the products of u.
+    noise_shapes : (K + 1, d, d)
+        Phi^-1 / tau.
+    dofs : (K + 1,)
+        tau.
+    """
+
+    log_constants: Array
+    exponents: Array
+    distance_coefficients: Array
+    maps: Array
+    widening_coefficients: Array
+    noise_shapes: Array
+    dofs: Array
+
+    @classmethod
+    def from_posterior(cls, prior: MixturePrior, posterior: MixturePosterior) -> PredictiveMixture:
+        """Collect the components of the posterior and, last, the base prior."""
+        gates = (posterior.gate, prior.gate)
+        regressions = (posterior.regression, prior.regression)
+
+        def stacked(parts: list[Array]) -> Array:
+            return np.concatenate(parts)
+
+        log_shares = stick_breaking.log_expected_weights(posterior.counts, posterior.concentration)
+        return cls(
+            log_constants=log_shares + stacked([g.predictive_log_constants() for g in gates]),
+            exponents=0.5 * (stacked([g.dof for g in gates]) + 1.0),
+            distance_coefficients=form_coefficients(
+                stacked([g.predictive_forms() for g in gates])
+            ),
+            maps=stacked([r.mean for r in regressions]),
+            widening_coefficients=form_coefficients(
+                stacked([r.slope_covariance() for r in regressions])
+            ),
+            noise_shapes=stacked([r.noise_shape() for r in regressions]),
+            dofs=stacked([r.predictive_dof() for r in regressions]),
+        )
+
+    @property
+    def n_outputs(self) -> int:
+        """Length d of an output."""
+        return int(self.maps.shape[1])
+
+    def covariances(self) -> Array:
+        """Covariance (K + 1, d, d) of each component where the map is certain (factor 1)."""
+        return self.noise_shapes * (self.dofs / (self.dofs - 2.0))[:, None, None]
+
+    def predictions(self, X: Array) -> Iterator[ComponentPredictions]:
+        """Evaluate standardised inputs (n, m), a block of rows at a time."""
+        for start in range(0, X.shape[0], BLOCK_ROWS):
+            U, F = _regressor_products(X[start : start + BLOCK_ROWS])
+            yield ComponentPredictions(
+                log_weights=log_softmax(self._log_input_densities(F), axis=1),
+                means=np.einsum("nq,kdq->nkd", U, self.maps, optimize=True),
+                factors=1.0 + F @ self.widening_coefficients,
+            )
+
+    def log_output_densities(self, predictions: ComponentPredictions, Y: Array) -> Array:
+        """Log Student-t density (n, K + 1) of standardised outputs (n, d) under each component."""
+        d = self.n_outputs
+        factor = cholesky(self.noise_shapes)
+        residuals = np.moveaxis(Y[:, None, :] - predictions.means, 0, 2)
+        whitened = np.linalg.solve(factor, residuals)
+        distance = np.sum(whitened**2, axis=1).T / predictions.factors
+        half = 0.5 * (self.dofs + d)
+        constants = (
+            multivariate_log_gamma(half, 1)
+            - multivariate_log_gamma(0.5 * self.dofs, 1)
+            - 0.5 * d * np.log(np.pi * self.dofs)
+            - 0.5 * log_determinant(factor)
+        )
+        return np.asarray(
+            constants
+            - 0.5 * d * np.log(predictions.factors)
+            - half * np.log1p(distance / self.dofs)
+        )
+
+    def _log_input_densities(self, F: Array) -> Array:
+        distance = F @ self.distance_coefficients
+        return self.log_constants - self.exponents * np.log1p(np.maximum(distance, 0.0))
+
+
+def mean_and_variance(
+    mixture: PredictiveMixture, predictions: ComponentPredictions
+) -> tuple[Array, Array]:
+    """Mean and variance (n, d) of each output of the mixture, in standard units."""
+    weights, means = predictions.weights, predictions.means
+    mean = np.einsum("nk,nkd->nd", weights, means)
+    # Spread around the mixture's mean, not E[y^2] - mean^2: no cancellation.
+    between = np.einsum("nk,nkd->nd", weights, (means - mean[:, None, :]) ** 2)
+    noise = np.diagonal(mixture.covariances(), axis1=1, axis2=2)
+    return mean, between + (weights * predictions.factors) @ noise
+
+
+def most_probable_only(predictions: ComponentPredictions) -> ComponentPredictions:
+    """Give all weight to the heaviest component of each input."""
+    log_weights = np.full_like(predictions.log_weights, -np.inf)
+    best = predictions.log_weights.argmax(axis=1)[:, None]
+    np.put_along_axis(log_weights, best, 0.0, axis=1)
+    return replace(predictions, log_weights=log_weights)
+
+
+def interval(
+    mixture: PredictiveMixture, predictions: ComponentPredictions, coverage: float
+) -> tuple[Array, Array]:
+    """Central interval (n, d) of each output: two quantiles of the mixture, in standard units."""
+    n_kept = int(np.max(np.sum(predictions.weights > QUANTILE_WEIGHT, axis=1)))
+    kept = np.argpartition(-predictions.weights, n_kept - 1, axis=1)[:, :n_kept]
+    weights = np.take_along_axis(predictions.weights, kept, axis=1)
+    weights /= weights.sum(axis=1, keepdims=True)
+    means = np.take_along_axis(predictions.means, kept[:, :, None], axis=1)
+    factors = np.take_along_axis(predictions.factors, kept, axis=1)[:, :, None]
+    scales = np.sqrt(factors * np.diagonal(mixture.noise_shapes, axis1=1, axis2=2)[kept])
+    lower, upper = (
+        mixture_quantile(
+            probability,
+            weights[:, None, :],
+            np.swapaxes(means, 1, 2),
+            np.swapaxes(scales, 1, 2),
+            mixture.dofs[kept][:, None, :],
+        )
+        for probability in (0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage)
+    )
+    return lower, upper
+
+
+def log_conditional_density(
+    mixture: PredictiveMixture, predictions: ComponentPredictions, Y: Array
+) -> Array:
+    """Log p(y | x) (n,) of standardised outputs (n, d)."""
+    log_terms = mixture.log_output_densities(predictions, Y)
+    return np.asarray(logsumexp(log_terms + predictions.log_weights, axis=1))
+
+
+def most_probable(mixture: PredictiveMixture, X: Array, Y: Array) -> NDArray[np.intp]:
+    """Component (n,) with the largest probability given both x (n, m) and y (n, d); K: unseen."""
+    labels = np.empty(X.shape[0], dtype=np.intp)
+    start = 0
+    for block in mixture.predictions(X):
+        rows = slice(start, start + block.log_weights.shape[0])
+        log_terms = mixture.log_output_densities(block, Y[rows])
+        labels[rows] = np.argmax(log_terms + block.log_weights, axis=1)
+        start = rows.stop
+    return labels
+
+
+def _regressor_products(X: Array) -> tuple[Array, Array]:
+    U = np.concatenate([X, np.ones((X.shape[0], 1))], axis=1)
+    return U, pairwise_products(U)

@@ -1,0 +1,143 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""One query at a time, for the control loop."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import fields
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .packed_arrays import open_arrays, write_arrays
+from .predictive import PredictiveMixture
+from .scaling import Standardizer
+
+__all__ = ["Prediction", "Predictor"]
+
+Array = NDArray[np.float64]
+
+# Components whose weights add up to less than this are left out of mean and spread.
+NEGLIGIBLE_WEIGHT = 1e-12
+
+
+class Prediction(NamedTuple):
+    """
+    The predictive distribution at one input, in physical units.
+
+    Parameters
+    ----------
+    mean : (n_outputs,)
+        Expected outputs.
+    std : (n_outputs,)
+        Standard deviations of the outputs.
+    component
+        The component with the largest weight; -1 for the unseen one.
+    unseen_weight
+        Weight of the component not yet seen: how much of this prediction is the prior's.
+    """
+
+    mean: Array
+    std: Array
+    component: int
+    unseen_weight: float
+
+
+class Predictor:
+    """
+    Mean prediction and spread at one input, in the order of operations that is fastest for one.
+
+    The distance of an input to all components is one matrix-vector product over the products of
+    its entries; maps and widenings are evaluated only for components with a weight that matters.
+
+    Parameters
+    ----------
+    mixture
+        Predictive distribution in standard units.
+    inputs, outputs
+        Physical to standard units.
+    """
+
+    def __init__(
+        self, mixture: PredictiveMixture, inputs: Standardizer, outputs: Standardizer
+    ) -> None:
+        self._mixture = mixture
+        self._inputs = inputs
+        self._outputs = outputs
+        self._rows, self._columns = np.triu_indices(inputs.location.size + 1)
+        # Component by component in memory: each is read whole, or not at all.
+        self._distances = np.ascontiguousarray(mixture.distance_coefficients.T)
+        self._widenings = np.ascontiguousarray(mixture.widening_coefficients.T)
+        self._variances = np.ascontiguousarray(
+            np.diagonal(mixture.covariances(), axis1=1, axis2=2)
+        )
+        self._u = np.ones(inputs.location.size + 1)
+
+    @property
+    def n_inputs(self) -> int:
+        """Length of an input."""
+        return int(self._inputs.location.size)
+
+    @property
+    def n_outputs(self) -> int:
+        """Length of an output."""
+        return int(self._outputs.location.size)
+
+    def __call__(self, x: ArrayLike) -> tuple[Array, Array]:
+        """Mean and standard deviation (n_outputs,) at x (n_inputs,), in physical units."""
+        prediction = self.query(x)
+        return prediction.mean, prediction.std
+
+    def query(self, x: ArrayLike) -> Prediction:
+        """Predict at one input x (n_inputs,), in physical units."""
+        mixture, u = self._mixture, self._u
+        np.subtract(x, self._inputs.location, out=u[:-1])
+        u[:-1] /= self._inputs.scale
+        products = u[self._rows] * u[self._columns]
+
+        distance = np.maximum(self._distances @ products, 0.0)
+        log_weights = mixture.log_constants - mixture.exponents * np.log1p(distance)
+        weights = np.exp(log_weights - log_weights.max())
+        weights /= weights.sum()
+
+        active = np.flatnonzero(weights > NEGLIGIBLE_WEIGHT / weights.size)
+        shares = weights[active]
+        means = mixture.maps[active] @ u
+        mean = shares @ means
+        # Spread around the mixture's mean, not E[y^2] - mean^2: no cancellation.
+        widening = 1.0 + self._widenings[active] @ products
+        variances = widening[:, None] * self._variances[active] + (means - mean) ** 2
+        best = int(weights.argmax())
+        return Prediction(
+            mean=mean * self._outputs.scale + self._outputs.location,
+            std=np.sqrt(shares @ variances) * self._outputs.scale,
+            component=best if best < weights.size - 1 else -1,
+            unseen_weight=float(weights[-1]),
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file that `open` maps into memory."""
+        arrays = {
+            field.name: getattr(self._mixture, field.name) for field in fields(self._mixture)
+        }
+        for name, scaling in (("input", self._inputs), ("output", self._outputs)):
+            arrays[f"{name}_location"] = scaling.location
+            arrays[f"{name}_scale"] = scaling.scale
+        write_arrays(path, arrays)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Predictor:
+        """
+        Take a predictor from a file written by `save`.
+
+        Raises
+        ------
+        SnapshotError
+            If the file is missing or damaged.
+        """
+        arrays = open_arrays(path)
+        inputs = Standardizer(arrays.pop("input_location"), arrays.pop("input_scale"))
+        outputs = Standardizer(arrays.pop("output_location"), arrays.pop("output_scale"))
+        return cls(PredictiveMixture(**arrays), inputs, outputs)

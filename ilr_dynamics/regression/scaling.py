@@ -1,0 +1,87 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Physical units to standard units and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..exceptions import InvalidParameterError
+
+__all__ = ["Standardizer"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Standardizer:
+    """
+    An affine map per column, fixed once: later updates must mean the same by the same number.
+
+    Parameters
+    ----------
+    location : (p,)
+        What becomes zero, in physical units.
+    scale : (p,)
+        What becomes one, in physical units; positive.
+    """
+
+    location: Array
+    scale: Array
+
+    @classmethod
+    def from_data(
+        cls,
+        data: Array,
+        weights: Array,
+        location: ArrayLike | None,
+        scale: ArrayLike | None,
+        name: str,
+    ) -> Standardizer:
+        """
+        Take location and scale as given, else the weighted mean and deviation of the data (n, p).
+
+        A column that never changes keeps scale 1: there is nothing to divide by.
+
+        Raises
+        ------
+        InvalidParameterError
+            If what is given has the wrong length, is not finite or, for a scale, not positive.
+        """
+        mean = np.average(data, axis=0, weights=weights)
+        if location is None:
+            used_location = mean
+        else:
+            used_location = _checked(location, data.shape[1], f"{name}_location")
+        if scale is None:
+            deviation = np.sqrt(np.average((data - mean) ** 2, axis=0, weights=weights))
+            # Rounding leaves a constant column with a deviation near its own last digit.
+            constant = deviation <= 1e-12 * np.maximum(np.abs(mean), np.finfo(float).tiny)
+            used_scale = np.where(constant, 1.0, deviation)
+        else:
+            used_scale = _checked(scale, data.shape[1], f"{name}_scale")
+            if not np.all(used_scale > 0.0):
+                raise InvalidParameterError(
+                    f"{name}_scale must be positive, got {used_scale.tolist()}"
+                )
+        return cls(used_location, used_scale)
+
+    def transform(self, data: Array) -> Array:
+        """Physical (n, p) to standard units."""
+        return np.asarray((data - self.location) / self.scale)
+
+    def inverse_transform(self, data: Array) -> Array:
+        """Standard (n, p) to physical units."""
+        return np.asarray(data * self.scale + self.location)
+
+
+def _checked(value: ArrayLike, size: int, name: str) -> Array:
+    array = np.asarray(value, dtype=float)
+    if array.shape not in ((), (size,)) or not np.all(np.isfinite(array)):
+        raise InvalidParameterError(
+            f"{name} must be one finite number or {size} of them, got {array.tolist()}"
+        )
+    return np.array(np.broadcast_to(array, (size,)))

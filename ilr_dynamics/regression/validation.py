@@ -1,0 +1,97 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Checks at the door of the estimators; everything below them assumes clean arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..exceptions import InvalidDataError, InvalidParameterError
+
+__all__ = ["check_array", "check_integer", "check_real", "check_training_data"]
+
+Array = NDArray[np.float64]
+
+
+def check_array(value: ArrayLike, name: str, n_columns: int | None = None) -> Array:
+    """
+    Return `value` as a finite float array of two dimensions.
+
+    Raises
+    ------
+    InvalidDataError
+        If it is not numeric, not two-dimensional, empty, not finite, or has other than
+        `n_columns` columns.
+    """
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InvalidDataError(f"{name} must be an array of real numbers: {error}") from error
+    if array.ndim != 2:
+        raise InvalidDataError(
+            f"{name} must have two dimensions (samples, columns), got shape {array.shape}"
+        )
+    if 0 in array.shape:
+        raise InvalidDataError(f"{name} must not be empty, got shape {array.shape}")
+    if n_columns is not None and array.shape[1] != n_columns:
+        raise InvalidDataError(
+            f"{name} has {array.shape[1]} columns, but the model was fitted with {n_columns}"
+        )
+    if not np.all(np.isfinite(array)):
+        row, column = np.argwhere(~np.isfinite(array))[0]
+        raise InvalidDataError(
+            f"{name} must be finite, got {array[row, column]} at row {row}, column {column}"
+        )
+    return array
+
+
+def check_training_data(
+    X: ArrayLike,
+    Y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    n_inputs: int | None = None,
+    n_outputs: int | None = None,
+) -> tuple[Array, Array, Array]:
+    """
+    Return X (n, n_inputs), Y (n, n_outputs) and weights (n,), rows of weight zero left out.
+
+    Raises
+    ------
+    InvalidDataError
+        If the arrays are malformed or do not fit together.
+    """
+    X = check_array(X, "X", n_inputs)
+    Y = check_array(Y, "Y", n_outputs)
+    if X.shape[0] != Y.shape[0]:
+        raise InvalidDataError(f"X has {X.shape[0]} rows, but Y has {Y.shape[0]}")
+    if sample_weight is None:
+        return X, Y, np.ones(X.shape[0])
+    weights = np.asarray(sample_weight, dtype=float)
+    if weights.shape != (X.shape[0],):
+        raise InvalidDataError(
+            f"sample_weight must have shape ({X.shape[0]},), got {weights.shape}"
+        )
+    if not np.all(np.isfinite(weights)) or np.any(weights < 0.0) or not np.any(weights > 0.0):
+        raise InvalidDataError("sample_weight must be finite, not negative and not all zero")
+    kept = weights > 0.0
+    return X[kept], Y[kept], weights[kept]
+
+
+def check_integer(value: object, name: str, minimum: int) -> int:
+    """Return `value` if it is an integer of at least `minimum`, else InvalidParameterError."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < minimum:
+        raise InvalidParameterError(
+            f"{name} must be an integer of at least {minimum}, got {value!r}"
+        )
+    return int(value)
+
+
+def check_real(value: object, name: str, above: float) -> float:
+    """Return `value` if it is a finite number above `above`, else InvalidParameterError."""
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not is_number or not np.isfinite(float(value)) or not float(value) > above:  # type: ignore[arg-type]
+        raise InvalidParameterError(
+            f"{name} must be a finite number greater than {above:g}, got {value!r}"
+        )
+    return float(value)  # type: ignore[arg-type]
