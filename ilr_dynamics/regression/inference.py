@@ -10,7 +10,8 @@ responsibilities, and the bound collapses to
     L = \sum_n w_n H(r_n) + \log p(X, Y, \text{labels with statistics } S),
 
 the entropy of the responsibilities plus the evidence of the statistics. The entropy needs no pass
-over the responsibilities: with log rho = z' Q z, it is sum_n w_n log sum_k rho_nk - sum_k <Q_k, S_k>.
+over the responsibilities: with log rho = z' Q z, it is
+sum_n w_n log sum_k rho_nk - sum_k <Q_k, S_k>.
 """
 
 from __future__ import annotations

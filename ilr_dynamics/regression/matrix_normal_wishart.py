@@ -109,7 +109,7 @@ class MatrixNormalWishart:
         return forms
 
     def slope_covariance(self) -> Array:
-        """L^-1 (K, q, q): what u' L^-1 u adds to the predictive spread is the map's uncertainty."""
+        """L^-1 (K, q, q): u' L^-1 u is what an uncertain map adds to the predictive spread."""
         return inverse_from_cholesky(cholesky(self.column_precision))
 
     def predictive_dof(self) -> Array:

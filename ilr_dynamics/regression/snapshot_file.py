@@ -107,7 +107,7 @@ def _read_members(path: Path) -> dict[str, NDArray[Any]]:
 
 def _parse_header(text: NDArray[Any] | None, path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
-        header = json.loads(bytes(text)) if text is not None else None  # type: ignore[arg-type]
+        header = json.loads(bytes(text)) if text is not None else None
     except (ValueError, RecursionError) as error:
         raise SnapshotError(f"the header of the snapshot {path} is not valid JSON") from error
     if not isinstance(header, dict) or header.get("format") != FORMAT_NAME:
