@@ -1,0 +1,23 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings: rosbag2 files to training samples of inverse dynamics, and back."""
+
+from __future__ import annotations
+
+from .bag import BagLimits
+from .joint_state import encode_joint_state
+from .recording import Recording, describe_rejections, read_recording
+from .samples import Samples, SampleSettings, training_samples
+from .writer import RecordingWriter
+
+__all__ = [
+    "BagLimits",
+    "Recording",
+    "RecordingWriter",
+    "SampleSettings",
+    "Samples",
+    "describe_rejections",
+    "encode_joint_state",
+    "read_recording",
+    "training_samples",
+]

@@ -1,0 +1,232 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Training samples of inverse dynamics from recorded joint states."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InvalidParameterError, RecordingError
+from .joint_state import NANOSECONDS, Rejection, count_rejections
+from .recording import Recording, describe_rejections
+from .smoothing import smooth
+
+__all__ = ["SampleSettings", "Samples", "training_samples"]
+
+
+@dataclass(frozen=True)
+class SampleSettings:
+    """
+    How recorded states become samples.
+
+    Attributes
+    ----------
+    filter_window : float
+        Length of the zero-phase filter on position and torque, s.
+    filter_order : int
+        Degree of the filter's polynomials.
+    max_gap : float
+        Longest time between states that is not a gap, in nominal periods. The filter never
+        reaches across a gap.
+    command_delay : float
+        Time from a state to the middle of the action of the torque that answers it, in nominal
+        periods: one on the way, and half of the period during which the driver holds it.
+    effort_delay : float
+        The same for the effort that a state reports.
+    sample_rate : float or None
+        Thin the samples to this rate, Hz; None keeps all.
+    torque_limit : sequence of float or None
+        Reject samples at which a joint's torque reaches its limit, Nm: the driver may have sent
+        the arm less than was recorded.
+    minimum_speed : float or None
+        Reject samples at which every joint is slower, rad/s: a recording of efforts does not
+        show whether brakes carry the arm.
+    minimum_samples : int
+        Refuse recordings that give fewer.
+    """
+
+    filter_window: float = 0.1
+    filter_order: int = 4
+    max_gap: float = 3.5
+    command_delay: float = 1.5
+    effort_delay: float = 0.0
+    sample_rate: float | None = None
+    torque_limit: Sequence[float] | None = None
+    minimum_speed: float | None = None
+    minimum_samples: int = 100
+
+
+DEFAULT_SETTINGS = SampleSettings()
+
+
+@dataclass(frozen=True)
+class Samples:
+    """
+    Inputs and outputs of inverse dynamics.
+
+    Attributes
+    ----------
+    time : ndarray of shape (n,)
+        Time since the recording's first state, s.
+    X : ndarray of shape (n, 3 n_joints)
+        Position, velocity and acceleration [q, qd, qdd], rad, rad/s, rad/s^2.
+    Y : ndarray of shape (n, n_joints)
+        Torque at the same time, Nm.
+    joint_names : tuple of str
+        Order of the joints.
+    driver_compensates_gravity : bool
+        Whether the driver adds the gravity torque to `Y`.
+    rejected : mapping of str to int
+        States that gave no sample, by reason.
+    """
+
+    time: NDArray[np.float64]
+    X: NDArray[np.float64]
+    Y: NDArray[np.float64]
+    joint_names: tuple[str, ...]
+    driver_compensates_gravity: bool
+    rejected: Counter[str]
+
+    @property
+    def n_used(self) -> int:
+        """Number of samples."""
+        return len(self.X)
+
+
+def training_samples(recording: Recording, settings: SampleSettings = DEFAULT_SETTINGS) -> Samples:
+    """
+    Align, smooth and differentiate a recording.
+
+    The torque is shifted to the time at which it acts, then position and torque pass through the
+    same filter within each stretch without gaps; velocity and acceleration are the derivatives
+    of the smoothed position. States within half a window of a gap give no sample.
+
+    Parameters
+    ----------
+    recording : Recording
+        States with their torque.
+    settings : SampleSettings
+        Filter, thinning and rejection.
+
+    Returns
+    -------
+    Samples
+        Every state of the recording is either a sample or counted as rejected.
+
+    Raises
+    ------
+    InvalidParameterError
+        A setting is out of range.
+    RecordingError
+        Too few samples are left.
+    """
+    _check_settings(settings, len(recording.joint_names))
+    reason = np.zeros(len(recording.stamp), dtype=np.uint8)
+    reason[_saturated(recording, settings)] = Rejection.SATURATED_TORQUE
+    X, Y = _smooth_stretches(recording, settings, reason)
+    _select(recording, settings, X, reason)
+
+    used = reason == Rejection.NONE
+    rejected = recording.rejected + count_rejections(reason)
+    if np.count_nonzero(used) < settings.minimum_samples:
+        raise RecordingError(
+            f"the recording gives {np.count_nonzero(used)} samples from "
+            f"{len(reason) + recording.rejected.total()} joint states; expected at least "
+            f"{settings.minimum_samples} ({describe_rejections(rejected)})"
+        )
+    return Samples(
+        time=recording.time[used],
+        X=X[used],
+        Y=Y[used],
+        joint_names=recording.joint_names,
+        driver_compensates_gravity=recording.driver_compensates_gravity,
+        rejected=rejected,
+    )
+
+
+def _check_settings(settings: SampleSettings, n_joints: int) -> None:
+    for name in ("filter_window", "max_gap", "sample_rate", "minimum_samples"):
+        value = getattr(settings, name)
+        if value is not None and not value > 0:
+            raise InvalidParameterError(f"{name} is {value}; expected a positive number")
+    if settings.torque_limit is not None and len(settings.torque_limit) != n_joints:
+        raise InvalidParameterError(
+            f"torque_limit has {len(settings.torque_limit)} values; expected one for each of "
+            f"the {n_joints} joints"
+        )
+
+
+def _saturated(recording: Recording, settings: SampleSettings) -> NDArray[np.intp]:
+    if settings.torque_limit is None:
+        return np.array([], dtype=np.intp)
+    limit = np.asarray(settings.torque_limit)
+    return np.flatnonzero((np.abs(recording.torque) >= limit).any(axis=1))
+
+
+def _smooth_stretches(
+    recording: Recording, settings: SampleSettings, reason: NDArray[np.uint8]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Smooth where a full window fits; mark the other states in `reason`."""
+    n_states, n_joints = recording.position.shape
+    X = np.full((n_states, 3 * n_joints), np.nan)
+    Y = np.full((n_states, n_joints), np.nan)
+    half_width = max(round(0.5 * settings.filter_window / recording.period), 1)
+    delay = settings.command_delay if recording.commanded else settings.effort_delay
+    for rows in _stretches(recording, settings, np.flatnonzero(reason == Rejection.NONE)):
+        aligned, torque = _align(recording, rows, delay * recording.period)
+        if len(aligned) <= 2 * half_width:
+            reason[rows] = Rejection.SHORT_STRETCH
+            continue
+        inner = aligned[half_width:-half_width]
+        reason[rows] = Rejection.FILTER_EDGE
+        reason[inner] = Rejection.NONE
+        signals = np.hstack([recording.position[aligned], torque])
+        value, first, second = smooth(
+            recording.time[aligned], signals, half_width, settings.filter_order
+        )
+        X[inner] = np.hstack([signal[:, :n_joints] for signal in (value, first, second)])
+        Y[inner] = value[:, n_joints:]
+    return X, Y
+
+
+def _stretches(
+    recording: Recording, settings: SampleSettings, rows: NDArray[np.intp]
+) -> list[NDArray[np.intp]]:
+    """Split rows where the time between neighbours is a gap."""
+    step = np.diff(recording.stamp[rows]) / NANOSECONDS
+    return np.split(rows, np.flatnonzero(step > settings.max_gap * recording.period) + 1)
+
+
+def _align(
+    recording: Recording, rows: NDArray[np.intp], delay: float
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """States of a stretch whose torque is known at their own time, with that torque."""
+    time = recording.time[rows]
+    sent = time - delay
+    known = (time[0] <= sent) & (sent <= time[-1])
+    torque = [np.interp(sent[known], time, signal) for signal in recording.torque[rows].T]
+    return rows[known], np.column_stack(torque)
+
+
+def _select(
+    recording: Recording,
+    settings: SampleSettings,
+    X: NDArray[np.float64],
+    reason: NDArray[np.uint8],
+) -> None:
+    """Mark the samples that are thinned out or too slow."""
+    n_joints = len(recording.joint_names)
+    if settings.minimum_speed is not None:
+        speed = np.abs(X[:, n_joints : 2 * n_joints]).max(axis=1)
+        still = (reason == Rejection.NONE) & (speed < settings.minimum_speed)
+        reason[still] = Rejection.STANDING_STILL
+    if settings.sample_rate is not None:
+        rows = np.flatnonzero(reason == Rejection.NONE)
+        # The small number keeps a sample that falls on a boundary on its upper side.
+        slot = np.floor(recording.time[rows] * settings.sample_rate + 1e-6)
+        reason[rows[np.diff(slot, prepend=-1.0) == 0.0]] = Rejection.THINNED

@@ -1,0 +1,80 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Zero-phase smoothing and differentiation by local polynomials."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from ..exceptions import InvalidParameterError
+
+__all__ = ["smooth"]
+
+Array = NDArray[np.float64]
+
+BLOCK = 2048
+"""Windows fitted at a time: bounds the memory to some 10 MB."""
+
+
+def smooth(time: Array, signals: Array, half_width: int, order: int) -> tuple[Array, Array, Array]:
+    r"""
+    Fit a polynomial around every sample; its value and derivatives are the filter's output.
+
+    This is the filter of Savitzky and Golay (1964) at the times the samples really have: with
+    even spacing it is `scipy.signal.savgol_filter`, with jitter or a lost sample it stays exact
+    for polynomials up to the order. The window is centred, so there is no phase lag. The edges,
+    where no full window fits, are left out.
+
+    Parameters
+    ----------
+    time : ndarray of shape (n,)
+        Strictly increasing, s.
+    signals : ndarray of shape (n, m)
+        Signals to smooth, in any unit.
+    half_width : int
+        Samples on each side of the centre; the window holds 2 half_width + 1.
+    order : int
+        Degree of the polynomial, at least 2 and less than the window.
+
+    Returns
+    -------
+    value, first, second : ndarray of shape (max(n - 2 half_width, 0), m)
+        Smoothed signals and their derivatives with respect to time.
+
+    Raises
+    ------
+    InvalidParameterError
+        The order does not fit the window.
+    """
+    width = 2 * half_width + 1
+    if not 2 <= order < width:
+        raise InvalidParameterError(
+            f"the order of the filter is {order}; expected 2 to {width - 1} for a window of "
+            f"{width} samples"
+        )
+    count = max(len(time) - width + 1, 0)
+    result = np.empty((3, count, signals.shape[1]))
+    for start in range(0, count, BLOCK):
+        block = slice(start, min(start + BLOCK, count))
+        samples = slice(start, block.stop + width - 1)
+        weights = _weights(time[samples], half_width, order)
+        windows = sliding_window_view(signals[samples], width, axis=0)  # (block, m, width)
+        result[:, block] = np.einsum("dbw,bmw->dbm", weights, windows, optimize=True)
+    return result[0], result[1], result[2]
+
+
+def _weights(time: Array, half_width: int, order: int) -> Array:
+    """Weights of value, first and second derivative, (3, n - 2 half_width, width)."""
+    windows = sliding_window_view(time, 2 * half_width + 1)
+    offset = windows - windows[:, half_width, np.newaxis]
+    # Powers of numbers within about +-1 keep the normal equations well conditioned.
+    scale = 0.5 * (windows[:, -1] - windows[:, 0])[:, np.newaxis]
+    powers = (offset / scale)[..., np.newaxis] ** np.arange(order + 1)
+    gram = np.swapaxes(powers, 1, 2) @ powers
+    derivatives = np.broadcast_to(
+        np.diag([1.0, 1.0, 2.0] + [0.0] * (order - 2))[:, :3], (len(windows), order + 1, 3)
+    )
+    coefficients = np.linalg.solve(gram, derivatives) / scale[..., np.newaxis] ** np.arange(3)
+    return np.moveaxis(powers @ coefficients, 2, 0)

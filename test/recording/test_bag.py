@@ -1,0 +1,150 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
+from ilr_dynamics.exceptions import RecordingError
+from ilr_dynamics.recording.bag import BagLimits, read_bag
+from ilr_dynamics.recording.writer import STORAGES, RecordingWriter
+
+STORAGE_SUFFIX = {"mcap": ".mcap", "sqlite3": ".db3"}
+
+
+@pytest.fixture(params=STORAGES)
+def storage(request):
+    return request.param
+
+
+def storage_file(path, storage):
+    return path / f"{path.name}{STORAGE_SUFFIX[storage]}"
+
+
+def test_messages_come_back_bit_for_bit_from_folder_and_file(motion, write_bag, storage):
+    messages = motion.states()
+    path = write_bag(messages, storage)
+    for uri in (path, str(path), storage_file(path, storage)):
+        bag = read_bag(uri, ["/joint_states"])
+        assert bag.messages["/joint_states"] == [data for _, data in messages]
+        assert bag.types == {"/joint_states": "sensor_msgs/msg/JointState"}
+
+
+def test_topic_that_is_not_in_the_bag_has_no_messages(motion, write_bag, storage):
+    bag = read_bag(write_bag(motion.states(), storage), ["/elsewhere"])
+    assert bag.messages == {"/elsewhere": []}
+
+
+def test_annotations_come_back(motion, write_bag, storage):
+    path = write_bag(motion.states(), storage, annotations={"arm": "left"})
+    assert read_bag(path, ["/joint_states"]).annotations == {"arm": "left"}
+
+
+def test_types_unknown_here_do_no_harm(motion, tmp_path, storage):
+    store = get_typestore(Stores.ROS2_JAZZY)
+    store.register(get_types_from_msg("float64 pressure\nstring[] notes", "lab_msgs/msg/Gripper"))
+    gripper = store.types["lab_msgs/msg/Gripper"](pressure=1.0, notes=["shut"])
+    path = tmp_path / "bag"
+    with Writer(path, version=9, storage_plugin=StoragePlugin[storage.upper()]) as writer:
+        foreign = writer.add_connection("/gripper", "lab_msgs/msg/Gripper", typestore=store)
+        states = writer.add_connection(
+            "/joint_states", "sensor_msgs/msg/JointState", typestore=store
+        )
+        for stamp, (_, data) in enumerate(motion.states()):
+            writer.write(foreign, stamp, store.serialize_cdr(gripper, "lab_msgs/msg/Gripper"))
+            writer.write(states, stamp, data)
+    bag = read_bag(path, ["/joint_states"])
+    assert len(bag.messages["/joint_states"]) == len(motion.stamps)
+    assert bag.types["/gripper"] == "lab_msgs/msg/Gripper"
+
+
+@pytest.mark.parametrize("uri", ["", "  ", "/nowhere/bag"])
+def test_missing_bag_is_named(uri):
+    with pytest.raises(RecordingError, match=f"recording '{uri}' does not exist"):
+        read_bag(uri, ["/joint_states"])
+
+
+def test_foreign_file_and_folder_are_named(tmp_path):
+    text = tmp_path / "notes.txt"
+    text.write_text("not a bag")
+    with pytest.raises(RecordingError, match=r"notes\.txt is a \.txt file"):
+        read_bag(text, ["/joint_states"])
+    with pytest.raises(RecordingError, match="holds no recording"):
+        read_bag(tmp_path, ["/joint_states"])
+
+
+def test_empty_file_and_empty_bag_are_named(tmp_path, write_bag, storage):
+    empty = tmp_path / f"empty{STORAGE_SUFFIX[storage]}"
+    empty.touch()
+    with pytest.raises(RecordingError, match="is an empty file"):
+        read_bag(empty, ["/joint_states"])
+    with pytest.raises(RecordingError, match="is empty; expected messages"):
+        read_bag(write_bag([], storage), ["/joint_states"])
+
+
+def test_unfinished_bag_is_recognised(motion, tmp_path, storage):
+    writer = RecordingWriter(tmp_path / "bag", storage)
+    for received, (topic, data) in enumerate(motion.states()):
+        writer.write(topic, received, data)
+    with pytest.raises(RecordingError, match="is unfinished"):
+        read_bag(writer.path, ["/joint_states"])
+    writer.abort()
+    with pytest.raises(RecordingError, match="is unfinished"):
+        read_bag(writer.path, ["/joint_states"])
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.999])
+def test_truncated_storage_is_refused(motion, write_bag, storage, share):
+    path = write_bag(motion.states(), storage)
+    file = storage_file(path, storage)
+    content = file.read_bytes()
+    file.write_bytes(content[: int(share * len(content))])
+    with pytest.raises(RecordingError, match=str(path)):
+        read_bag(path, ["/joint_states"])
+
+
+def test_damage_anywhere_raises_nothing_but_recording_errors(motion, write_bag, storage):
+    path = write_bag(motion.states()[:50], storage)
+    file = storage_file(path, storage)
+    content = file.read_bytes()
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        damaged = bytearray(content)
+        start = int(rng.integers(len(content)))
+        damaged[start : start + 8] = rng.bytes(8)
+        file.write_bytes(damaged[: len(content)])
+        try:
+            bag = read_bag(path, ["/joint_states"])
+        except RecordingError as error:
+            assert str(path) in str(error)
+        else:
+            assert len(bag.messages["/joint_states"]) <= 50
+
+
+def test_metadata_that_is_no_metadata_is_refused(motion, write_bag, storage):
+    path = write_bag(motion.states(), storage)
+    for text in ("", "rosbag2_bagfile_information: 3", "{", "a: [1"):
+        (path / "metadata.yaml").write_text(text)
+        with pytest.raises(RecordingError, match="damaged"):
+            read_bag(path, ["/joint_states"])
+
+
+def test_bag_with_fewer_messages_than_it_says_is_refused(motion, write_bag):
+    path = write_bag(motion.states(), "sqlite3")
+    short = write_bag(motion.states()[:100], "sqlite3")
+    shutil.copy(storage_file(short, "sqlite3"), storage_file(path, "sqlite3"))
+    with pytest.raises(RecordingError, match=r"truncated: 100 messages .* expected 600"):
+        read_bag(path, ["/joint_states"])
+
+
+def test_large_bags_are_refused(motion, write_bag, storage):
+    path = write_bag(motion.states(), storage)
+    with pytest.raises(RecordingError, match="bytes; expected at most 1000"):
+        read_bag(path, ["/joint_states"], BagLimits(max_bytes=1000))
+    with pytest.raises(RecordingError, match="600 messages .* expected at most 599"):
+        read_bag(path, ["/joint_states"], BagLimits(max_messages=599))

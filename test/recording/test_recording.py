@@ -1,0 +1,168 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from rosbags.rosbag2 import Writer
+from rosbags.typesys import Stores, get_typestore
+
+from ilr_dynamics.exceptions import RecordingError
+from ilr_dynamics.recording import encode_joint_state, read_recording
+from ilr_dynamics.recording.writer import STORAGES
+
+# Fixtures hold no state that one example could leave to the next.
+few = settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_states_and_torques_come_back(motion, write_bag, storage):
+    path = write_bag(motion.states() + motion.commands(), storage)
+    recording = read_recording(path, motion.joints)
+    time = motion.seconds(motion.stamps)
+    assert recording.commanded
+    assert recording.period == 0.002
+    np.testing.assert_array_equal(recording.stamp, motion.stamps)
+    np.testing.assert_allclose(recording.time, time[:, 0], atol=1e-12)
+    np.testing.assert_array_equal(recording.position, motion.position(time))
+    np.testing.assert_array_equal(recording.velocity, motion.velocity(time))
+    np.testing.assert_array_equal(recording.torque, motion.torque(time))
+    assert recording.rejected == {}
+
+
+def test_joints_come_in_the_order_asked_for(motion, write_bag):
+    path = write_bag(motion.states() + motion.commands())
+    straight, reverse = (read_recording(path, joints) for joints in (["j1", "j2"], ["j2", "j1"]))
+    np.testing.assert_array_equal(straight.position, reverse.position[:, ::-1])
+    np.testing.assert_array_equal(straight.torque, reverse.torque[:, ::-1])
+
+
+def test_effort_of_the_states_serves_without_commands(motion, write_bag):
+    path = write_bag(motion.states(effort=True))
+    recording = read_recording(path, motion.joints)
+    assert not recording.commanded
+    np.testing.assert_array_equal(recording.torque, motion.torque(motion.seconds(motion.stamps)))
+
+
+def test_commands_can_be_ignored_in_favour_of_effort(motion, write_bag):
+    path = write_bag(motion.states(effort=True) + motion.commands(motion.stamps[:50]))
+    assert read_recording(path, motion.joints).rejected == {"no_torque": 550}
+    assert read_recording(path, motion.joints, command_topic=None).rejected == {}
+
+
+def test_recording_without_any_torque_is_refused(motion, write_bag):
+    with pytest.raises(RecordingError, match=r"0 usable states of 600 .* 600 missing_field"):
+        read_recording(write_bag(motion.states()), motion.joints)
+
+
+@few
+@given(data=st.data())
+def test_messages_overtaken_on_the_way_are_put_in_order(motion, write_bag, data):
+    messages = motion.states()[:40] + motion.commands()[:40]
+    path = write_bag(data.draw(st.permutations(messages)))
+    recording = read_recording(path, motion.joints)
+    np.testing.assert_array_equal(recording.stamp, motion.stamps[:40])
+    np.testing.assert_array_equal(
+        recording.torque, motion.torque(motion.seconds(motion.stamps[:40]))
+    )
+
+
+@few
+@given(repeats=st.lists(st.integers(0, 39), max_size=20))
+def test_repeated_stamps_are_rejected_and_the_first_counts(motion, write_bag, repeats):
+    late = [
+        ("/joint_states", encode_joint_state(motion.stamps[k], motion.joints, [9.0, 9.0]))
+        for k in repeats
+    ]
+    path = write_bag(motion.states()[:40] + late + motion.commands()[:40])
+    recording = read_recording(path, motion.joints)
+    np.testing.assert_array_equal(recording.stamp, motion.stamps[:40])
+    assert recording.position.max() < 1.0
+    assert recording.rejected["repeated_stamp"] == len(repeats)
+
+
+def test_states_of_a_clock_set_back_are_rejected(motion, write_bag):
+    again = motion.states(motion.stamps[:200] - 100 * motion.period)
+    path = write_bag(motion.states() + again + motion.commands())
+    recording = read_recording(path, motion.joints)
+    np.testing.assert_array_equal(recording.stamp, motion.stamps)
+    assert recording.rejected == {"backward_stamp": 200}
+
+
+@few
+@given(
+    flaws=st.dictionaries(
+        st.integers(0, 99),
+        st.sampled_from(["unreadable", "other_joints", "wrong_size", "not_finite", "no_torque"]),
+        max_size=40,
+    )
+)
+def test_every_flawed_state_is_counted_by_its_reason(motion, write_bag, flaws):
+    states, commands = motion.states()[:100], motion.commands()[:100]
+    for k, flaw in flaws.items():
+        stamp = int(motion.stamps[k])
+        states[k] = (
+            "/joint_states",
+            {
+                "unreadable": b"\x00\x01",
+                "other_joints": encode_joint_state(stamp, ["gripper"], [1.0]),
+                "wrong_size": encode_joint_state(stamp, motion.joints, [1.0]),
+                "not_finite": encode_joint_state(stamp, motion.joints, [np.nan, 1.0]),
+                "no_torque": states[k][1],
+            }[flaw],
+        )
+    answered = [command for k, command in enumerate(commands) if flaws.get(k) != "no_torque"]
+    recording = read_recording(write_bag(states + answered), motion.joints)
+    found = list(flaws.values())
+    assert recording.rejected == {flaw: found.count(flaw) for flaw in found}
+    assert len(recording.stamp) == 100 - len(flaws)
+    kept = [k for k in range(100) if k not in flaws]
+    np.testing.assert_array_equal(recording.stamp, motion.stamps[kept])
+
+
+def test_flaw_of_a_command_rejects_the_state_it_answers(motion, write_bag):
+    commands = motion.commands()
+    commands[7] = (
+        "/joint_torque_command",
+        encode_joint_state(motion.stamps[7], motion.joints, effort=[np.nan, 0.0]),
+    )
+    recording = read_recording(write_bag(motion.states() + commands), motion.joints)
+    assert recording.rejected == {"not_finite": 1}
+    assert motion.stamps[7] not in recording.stamp
+
+
+def test_bag_without_the_topic_names_those_it_has(motion, write_bag):
+    path = write_bag(motion.commands())
+    with pytest.raises(RecordingError, match="has /joint_torque_command; expected the topic /arm"):
+        read_recording(path, motion.joints, state_topic="arm/joint_states")
+
+
+def test_topic_of_another_type_is_refused(motion, tmp_path):
+    store = get_typestore(Stores.ROS2_JAZZY)
+    text = store.types["std_msgs/msg/String"](data="joints")
+    with Writer(tmp_path / "bag", version=9) as writer:
+        topic = writer.add_connection("/joint_states", "std_msgs/msg/String", typestore=store)
+        writer.write(topic, 0, store.serialize_cdr(text, "std_msgs/msg/String"))
+    with pytest.raises(RecordingError, match="has std_msgs/msg/String on /joint_states"):
+        read_recording(tmp_path / "bag", motion.joints)
+
+
+def test_bag_of_other_joints_names_both(motion, write_bag):
+    path = write_bag(motion.states() + motion.commands())
+    with pytest.raises(RecordingError, match="joints j1, j2 on /joint_states; expected wam_j1"):
+        read_recording(path, ["wam_j1"])
+
+
+def test_other_gravity_setting_is_refused(motion, write_bag):
+    annotations = {"driver_compensates_gravity": "true"}
+    path = write_bag(motion.states() + motion.commands(), annotations=annotations)
+    assert read_recording(
+        path, motion.joints, driver_compensates_gravity=True
+    ).driver_compensates_gravity
+    with pytest.raises(RecordingError, match="driver_compensates_gravity = true; expected false"):
+        read_recording(path, motion.joints)
