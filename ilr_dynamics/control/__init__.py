@@ -1,0 +1,40 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Tracking control: reference, feed-forward, feedback, limits and supervision. No ROS."""
+
+from ilr_dynamics.control.closed_loop import TrackingResult, track
+from ilr_dynamics.control.confidence import ConfidenceGate
+from ilr_dynamics.control.feedforward import (
+    FeedForward,
+    FeedForwardTorque,
+    LearnedFeedForward,
+    NoFeedForward,
+    RigidBodyFeedForward,
+)
+from ilr_dynamics.control.joint_order import joint_order
+from ilr_dynamics.control.joint_path import JointPath, Reference
+from ilr_dynamics.control.limits import JointLimits
+from ilr_dynamics.control.modes import Mode
+from ilr_dynamics.control.pd import Gains
+from ilr_dynamics.control.supervision import Supervision
+from ilr_dynamics.control.tracking_controller import Command, TrackingController
+
+__all__ = [
+    "Command",
+    "ConfidenceGate",
+    "FeedForward",
+    "FeedForwardTorque",
+    "Gains",
+    "JointLimits",
+    "JointPath",
+    "LearnedFeedForward",
+    "Mode",
+    "NoFeedForward",
+    "Reference",
+    "RigidBodyFeedForward",
+    "Supervision",
+    "TrackingController",
+    "TrackingResult",
+    "joint_order",
+    "track",
+]

@@ -1,0 +1,154 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A plant and a controller in lock-step: the tracking experiment without any transport."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ilr_dynamics.control.joint_path import JointPath
+from ilr_dynamics.control.modes import Mode
+from ilr_dynamics.control.tracking_controller import Command, TrackingController
+from ilr_dynamics.exceptions import TrajectoryError
+
+__all__ = ["TrackingResult", "track"]
+
+Array = NDArray[np.float64]
+
+
+class Measurement(Protocol):
+    """What a plant says after a step."""
+
+    @property
+    def time(self) -> float:
+        """In s."""
+        ...
+
+    @property
+    def position(self) -> Array:
+        """Measured (n_joints,), rad."""
+        ...
+
+    @property
+    def velocity(self) -> Array:
+        """Measured (n_joints,), rad/s."""
+        ...
+
+
+class Plant(Protocol):
+    """The part of a plant that is used here, such as ``robot.WamPlant``."""
+
+    def reset(self, position: Array) -> Measurement:
+        """Rest at ``position`` (n_joints,), rad."""
+        ...
+
+    def step(self, torque: Array) -> Measurement:
+        """Apply a torque (n_joints,), Nm, for one cycle."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TrackingResult:
+    """One pass along a path, sampled at every cycle.
+
+    Attributes
+    ----------
+    time : ndarray of shape (n,)
+        From the start of the path, s.
+    desired, desired_velocity, desired_acceleration : ndarray of shape (n, n_joints)
+        In rad, rad/s, rad/s^2.
+    position, velocity : ndarray of shape (n, n_joints)
+        Measured, rad and rad/s.
+    torque, feedforward, pd, std : ndarray of shape (n, n_joints)
+        Commanded, feed-forward and feedback torque, predicted standard deviation, Nm.
+    gate : ndarray of shape (n,)
+        Share of the learned torque that was used.
+    """
+
+    time: Array
+    desired: Array
+    desired_velocity: Array
+    desired_acceleration: Array
+    position: Array
+    velocity: Array
+    torque: Array
+    feedforward: Array
+    pd: Array
+    std: Array
+    gate: Array
+
+    @property
+    def mean_squared_error(self) -> float:
+        """Mean of (desired - position)^2 over joints and time, rad^2."""
+        return float(np.mean((self.desired - self.position) ** 2))
+
+    @property
+    def mean_pd_torque(self) -> float:
+        """Mean magnitude of the feedback torque over joints and time, Nm."""
+        return float(np.mean(np.abs(self.pd)))
+
+
+def track(
+    plant: Plant, controller: TrackingController, path: JointPath, *, settle_time: float = 1.0
+) -> TrackingResult:
+    """Put the plant at the start of a path, hold it for a while, then follow the path.
+
+    Parameters
+    ----------
+    plant : Plant
+    controller : TrackingController
+        Is reset too.
+    path : JointPath
+    settle_time : float
+        For which the arm is held before the path starts, s; not part of the result.
+
+    Raises
+    ------
+    TrajectoryError
+        If the path is refused or a fault ends the pass.
+    """
+    controller.reset()
+    measurement = plant.reset(path.positions[0])
+    start = measurement.time + settle_time
+    while measurement.time < start:
+        measurement = plant.step(_answer(controller, measurement).torque)
+    controller.set_trajectory(path, measurement.time - path.start)
+    commands = []
+    while (command := _answer(controller, measurement)).mode is Mode.TRACKING:
+        commands.append(command)
+        measurement = plant.step(command.torque)
+    return _result(commands)
+
+
+def _answer(controller: TrackingController, measurement: Measurement) -> Command:
+    command = controller.step(measurement.time, measurement.position, measurement.velocity)
+    if command is None:
+        raise TrajectoryError(f"the joint state at {measurement.time:g} s is not usable")
+    if command.mode is Mode.FAULT:
+        raise TrajectoryError(f"fault at {measurement.time:.3f} s: {controller.fault}")
+    return command
+
+
+def _result(commands: list[Command]) -> TrackingResult:
+    def rows(value: Callable[[Command], object]) -> Array:
+        return np.array([value(command) for command in commands])
+
+    times = rows(lambda command: command.time)
+    return TrackingResult(
+        time=times - times[0],
+        desired=rows(lambda command: command.reference.position),
+        desired_velocity=rows(lambda command: command.reference.velocity),
+        desired_acceleration=rows(lambda command: command.reference.acceleration),
+        position=rows(lambda command: command.position),
+        velocity=rows(lambda command: command.velocity),
+        torque=rows(lambda command: command.torque),
+        feedforward=rows(lambda command: command.feedforward.torque),
+        pd=rows(lambda command: command.pd),
+        std=rows(lambda command: command.feedforward.std),
+        gate=rows(lambda command: command.feedforward.gate),
+    )

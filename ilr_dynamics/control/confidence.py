@@ -1,0 +1,75 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""How far a learned torque is trusted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ilr_dynamics.control._validation import finite, freeze, non_negative
+from ilr_dynamics.exceptions import InvalidParameterError
+
+__all__ = ["ConfidenceGate"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceGate:
+    """Share in [0, 1] of a learned torque to use, from what the model says about itself.
+
+    Two ramps, of which the smaller counts: one falls with the weight of the component that has
+    seen no data, the other with the largest predicted spread relative to its joint's bounds.
+    Each is 1 up to its ``trusted`` bound, 0 from its ``refused`` bound on, and linear between.
+
+    Attributes
+    ----------
+    unseen_trusted, unseen_refused : float
+        Bounds on the unseen component's weight, 0 <= trusted < refused <= 1.
+    std_trusted, std_refused : ndarray of shape (n_joints,)
+        Bounds on the predictive standard deviation, Nm, 0 <= trusted < refused.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a pair of bounds is not ordered as above.
+    """
+
+    unseen_trusted: float
+    unseen_refused: float
+    std_trusted: Array
+    std_refused: Array
+
+    def __post_init__(self) -> None:
+        n_joints = np.size(self.std_trusted)
+        freeze(self, "std_trusted", non_negative("std_trusted", self.std_trusted, n_joints))
+        freeze(self, "std_refused", finite("std_refused", self.std_refused, n_joints))
+        if not (self.std_trusted < self.std_refused).all():
+            raise InvalidParameterError(
+                "std_trusted must be below std_refused, got "
+                f"{self.std_trusted.tolist()} and {self.std_refused.tolist()} Nm"
+            )
+        if not 0.0 <= self.unseen_trusted < self.unseen_refused <= 1.0:
+            raise InvalidParameterError(
+                "expected 0 <= unseen_trusted < unseen_refused <= 1, got "
+                f"{self.unseen_trusted:g} and {self.unseen_refused:g}"
+            )
+
+    def share(self, unseen_weight: float, std: Array) -> float:
+        """Return the share of the torque to use, in [0, 1].
+
+        Parameters
+        ----------
+        unseen_weight : float
+            Predictive weight of the component without data.
+        std : ndarray of shape (n_joints,)
+            Predictive standard deviation of the torque, Nm.
+        """
+        by_weight = (self.unseen_refused - unseen_weight) / (
+            self.unseen_refused - self.unseen_trusted
+        )
+        by_spread = ((self.std_refused - std) / (self.std_refused - self.std_trusted)).min()
+        return max(0.0, min(1.0, by_weight, float(by_spread)))

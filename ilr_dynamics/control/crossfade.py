@@ -1,0 +1,63 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Bumpless exchange of a signal's source."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Crossfade"]
+
+Array = NDArray[np.float64]
+
+
+class Crossfade:
+    """Lets a torque move from one source to the next over a time.
+
+    At an exchange the difference between the last output and the new source is kept and fades
+    out along a smoothstep, so the output is continuous and the old source need not be
+    evaluated any more.
+
+    Parameters
+    ----------
+    n_joints : int
+    duration : float
+        For how long the difference fades, s.
+    """
+
+    def __init__(self, n_joints: int, duration: float) -> None:
+        self._duration = duration
+        self._last: Array = np.zeros(n_joints)
+        self._difference: Array | None = None
+        self._start: float | None = None
+
+    def begin(self) -> None:
+        """Start from the last output at the next value."""
+        self._start = None
+        self._difference = self._last
+
+    def __call__(self, torque: Array, time: float) -> Array:
+        """Return the faded torque (n_joints,), Nm.
+
+        Parameters
+        ----------
+        torque : ndarray of shape (n_joints,)
+            From the present source, Nm.
+        time : float
+            In s.
+        """
+        if self._difference is not None:
+            torque = self._fade(self._difference, torque, time)
+        self._last = torque
+        return torque
+
+    def _fade(self, difference: Array, torque: Array, time: float) -> Array:
+        if self._start is None:
+            self._start = time
+            self._difference = difference = difference - torque
+        s = (time - self._start) / self._duration
+        if s >= 1.0:
+            self._difference = None
+            return torque
+        return torque + (1.0 - s * s * (3.0 - 2.0 * s)) * difference

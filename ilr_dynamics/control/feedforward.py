@@ -1,0 +1,173 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Feed-forward torque at the desired state: none, from rigid-body mechanics, or learned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ilr_dynamics.control.confidence import ConfidenceGate
+from ilr_dynamics.control.joint_path import Reference
+
+__all__ = [
+    "FeedForward",
+    "FeedForwardTorque",
+    "LearnedFeedForward",
+    "NoFeedForward",
+    "RigidBodyFeedForward",
+]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class FeedForwardTorque:
+    """A feed-forward torque and what its model says about it.
+
+    Attributes
+    ----------
+    torque : ndarray of shape (n_joints,)
+        In Nm.
+    std : ndarray of shape (n_joints,)
+        Predictive standard deviation, Nm; zero where nothing was learned.
+    component : int
+        Local model with the largest weight; -1 for the unseen one or none.
+    unseen_weight : float
+        Weight of the component without data.
+    gate : float
+        Share of a learned torque in ``torque``, in [0, 1].
+    """
+
+    torque: Array
+    std: Array
+    component: int = -1
+    unseen_weight: float = 0.0
+    gate: float = 0.0
+
+
+class FeedForward(Protocol):
+    """Maps a desired state to a torque."""
+
+    def __call__(self, reference: Reference) -> FeedForwardTorque:
+        """Return the torque for ``reference``."""
+        ...
+
+
+class InverseDynamics(Protocol):
+    """The part of a rigid-body model that is used here."""
+
+    def inverse_dynamics(self, position: Array, velocity: Array, acceleration: Array) -> Array:
+        """Return the torque (n_joints,), Nm, gravity included."""
+        ...
+
+    def gravity(self, position: Array) -> Array:
+        """Return the torque (n_joints,), Nm, that holds the arm against gravity."""
+        ...
+
+
+class Prediction(Protocol):
+    """Answer of a learned model to one query."""
+
+    @property
+    def mean(self) -> Array:
+        """Predicted torque (n_joints,), Nm."""
+        ...
+
+    @property
+    def std(self) -> Array:
+        """Predictive standard deviation (n_joints,), Nm."""
+        ...
+
+    @property
+    def component(self) -> int:
+        """Local model with the largest weight; -1 for the unseen one."""
+        ...
+
+    @property
+    def unseen_weight(self) -> float:
+        """Weight of the component without data."""
+        ...
+
+
+class Predictor(Protocol):
+    """The part of a learned model that is used here."""
+
+    def query(self, x: Array) -> Prediction:
+        """Predict at x = [q, qd, qdd], (3 * n_joints,)."""
+        ...
+
+
+class NoFeedForward:
+    """No torque at all: the PD works alone."""
+
+    def __init__(self, n_joints: int) -> None:
+        zero = np.zeros(n_joints)
+        zero.setflags(write=False)
+        self._nothing = FeedForwardTorque(torque=zero, std=zero)
+
+    def __call__(self, reference: Reference) -> FeedForwardTorque:
+        """Return zero torque."""
+        return self._nothing
+
+
+class RigidBodyFeedForward:
+    """Inverse dynamics of a rigid-body model.
+
+    Parameters
+    ----------
+    model : InverseDynamics
+        Such as ``robot.RigidBodyModel``.
+    driver_compensates_gravity : bool
+        The driver adds the gravity torque itself, so it is left out here.
+    """
+
+    def __init__(
+        self, model: InverseDynamics, *, driver_compensates_gravity: bool = False
+    ) -> None:
+        self._model = model
+        self._driver_compensates_gravity = driver_compensates_gravity
+
+    def __call__(self, reference: Reference) -> FeedForwardTorque:
+        """Return M(q) qdd + C(q, qd) qd + g(q), the last unless the driver adds it."""
+        torque = self._model.inverse_dynamics(
+            reference.position, reference.velocity, reference.acceleration
+        )
+        if self._driver_compensates_gravity:
+            torque = torque - self._model.gravity(reference.position)
+        return FeedForwardTorque(torque=torque, std=np.zeros_like(torque))
+
+
+class LearnedFeedForward:
+    """Torque of a learned model, which gives way to another where it does not know.
+
+    Parameters
+    ----------
+    predictor : Predictor
+        Such as ``regression.Predictor``, over inputs [q, qd, qdd].
+    gate : ConfidenceGate
+        Decides the share g of the learned torque.
+    fallback : FeedForward
+        Supplies the remaining share 1 - g.
+    """
+
+    def __init__(self, predictor: Predictor, gate: ConfidenceGate, fallback: FeedForward) -> None:
+        self._predictor = predictor
+        self._gate = gate
+        self._fallback = fallback
+
+    def __call__(self, reference: Reference) -> FeedForwardTorque:
+        """Return g mean + (1 - g) fallback."""
+        prediction = self._predictor.query(
+            np.concatenate((reference.position, reference.velocity, reference.acceleration))
+        )
+        gate = self._gate.share(prediction.unseen_weight, prediction.std)
+        torque = prediction.mean
+        if gate < 1.0:
+            torque = gate * torque + (1.0 - gate) * self._fallback(reference).torque
+        return FeedForwardTorque(
+            torque, prediction.std, prediction.component, prediction.unseen_weight, gate
+        )

@@ -1,0 +1,54 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Joints by name: the order of a message's joints seen from the controller's order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ilr_dynamics.exceptions import InvalidDataError
+
+__all__ = ["joint_order"]
+
+
+def joint_order(
+    names: Sequence[str], joints: Sequence[str], *, allow_extra: bool = False
+) -> NDArray[np.intp]:
+    """Find where each of ``joints`` stands in ``names``.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Joints in the order of a message.
+    joints : sequence of str
+        Joints in the order wanted.
+    allow_extra : bool
+        Pass over names that are not wanted, as in joint states of a whole robot.
+
+    Returns
+    -------
+    ndarray of shape (n_joints,)
+        Such that ``values[order]`` is in the order of ``joints``.
+
+    Raises
+    ------
+    InvalidDataError
+        If a joint is missing, named twice, or unknown (unless ``allow_extra``).
+    """
+    if len(set(names)) != len(names):
+        twice = sorted({name for name in names if list(names).count(name) > 1})
+        raise InvalidDataError(f"joints named twice: {', '.join(twice)}")
+    missing = [joint for joint in joints if joint not in names]
+    unknown = [name for name in names if name not in joints]
+    if missing or (unknown and not allow_extra):
+        found = []
+        if unknown:
+            found.append(f"unknown joints {', '.join(unknown)}")
+        if missing:
+            found.append(f"missing joints {', '.join(missing)}")
+        raise InvalidDataError(f"{' and '.join(found)}: expected {', '.join(joints)}")
+    places = {name: place for place, name in enumerate(names)}
+    return np.array([places[joint] for joint in joints], dtype=np.intp)

@@ -1,0 +1,253 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Reference trajectories in joint space: piecewise polynomials through given points."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ilr_dynamics.exceptions import TrajectoryError
+
+__all__ = ["JointPath", "Reference"]
+
+Array = NDArray[np.float64]
+
+# In rad/s. One count of a 4096-count encoder behind a gear of 42 is 4e-5 rad.
+_REST_VELOCITY = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Desired state of the joints at one instant.
+
+    Attributes
+    ----------
+    position, velocity, acceleration : ndarray of shape (n_joints,)
+        In rad, rad/s and rad/s^2.
+    """
+
+    position: Array
+    velocity: Array
+    acceleration: Array
+
+    @classmethod
+    def at_rest(cls, position: ArrayLike) -> Reference:
+        """Stand still at ``position`` (n_joints,), rad."""
+        position = _read_only(position)
+        zero = _read_only(np.zeros_like(position))
+        return cls(position, zero, zero)
+
+
+class JointPath:
+    """Positions over time, interpolated to the degree the given fields allow.
+
+    As in ROS's joint_trajectory_controller: positions alone give straight lines, positions and
+    velocities cubics, accelerations on top quintics. Each segment is the Hermite polynomial that
+    meets the given fields at both its ends.
+
+    Parameters
+    ----------
+    times : array_like of shape (n_points,)
+        Strictly increasing, s.
+    positions : array_like of shape (n_points, n_joints)
+        In rad.
+    velocities, accelerations : array_like of shape (n_points, n_joints), optional
+        In rad/s and rad/s^2. Accelerations without velocities are refused.
+
+    Raises
+    ------
+    TrajectoryError
+        If shapes disagree, a value is not finite, or times do not strictly increase.
+    """
+
+    def __init__(
+        self,
+        times: ArrayLike,
+        positions: ArrayLike,
+        velocities: ArrayLike | None = None,
+        accelerations: ArrayLike | None = None,
+    ) -> None:
+        self.times = _checked_times(times)
+        if accelerations is not None and velocities is None:
+            raise TrajectoryError("accelerations were given without velocities: expected both")
+        given = {
+            "positions": positions,
+            "velocities": velocities,
+            "accelerations": accelerations,
+        }
+        self.fields: tuple[Array, ...] = tuple(
+            _checked_field(name, values, len(self.times))
+            for name, values in given.items()
+            if values is not None
+        )
+        n_joints = {field.shape[1] for field in self.fields}
+        if len(n_joints) != 1:
+            raise TrajectoryError(
+                "positions, velocities and accelerations hold different numbers of joints: "
+                f"{[field.shape[1] for field in self.fields]}"
+            )
+        # Python floats: bisect and scalar arithmetic on them are several times faster.
+        self._knots: list[float] = self.times.tolist()
+        self._rates: list[float] = (1.0 / np.diff(self.times)).tolist()
+        self._coefficients = self._segments()
+        self._first = Reference.at_rest(self.positions[0])
+        self._last = Reference.at_rest(self.positions[-1])
+
+    @property
+    def positions(self) -> Array:
+        """Positions at the points, (n_points, n_joints), rad."""
+        return self.fields[0]
+
+    @property
+    def degree(self) -> int:
+        """Degree of the polynomials: 1, 3 or 5."""
+        return 2 * len(self.fields) - 1
+
+    @property
+    def n_joints(self) -> int:
+        """Number of joints."""
+        return int(self.positions.shape[1])
+
+    @property
+    def start(self) -> float:
+        """Time of the first point, s."""
+        return self._knots[0]
+
+    @property
+    def end(self) -> float:
+        """Time of the last point, s."""
+        return self._knots[-1]
+
+    @property
+    def ends_at_rest(self) -> bool:
+        """Whether the velocity at the last point is not given or too low to be measured."""
+        return len(self.fields) == 1 or bool(np.abs(self.fields[1][-1]).max() < _REST_VELOCITY)
+
+    def sample(self, time: float) -> Reference:
+        """Evaluate the path; it stands still before its first and from its last point on.
+
+        Parameters
+        ----------
+        time : float
+            On the time axis of ``times``, s.
+        """
+        if time < self._knots[0]:
+            return self._first
+        if time >= self._knots[-1]:
+            return self._last
+        segment = bisect_right(self._knots, time) - 1
+        rate = self._rates[segment]
+        basis = _basis((time - self._knots[segment]) * rate, rate)
+        position, velocity, acceleration = basis @ self._coefficients[segment]
+        return Reference(position, velocity, acceleration)
+
+    def sample_inside(self, n_per_segment: int) -> tuple[Array, Array, Array]:
+        """Evaluate every segment at evenly spaced times, both ends included.
+
+        Returns
+        -------
+        times : ndarray of shape (n,)
+        positions, velocities : ndarray of shape (n, n_joints)
+            With n = n_segments * n_per_segment; the point itself if there is only one.
+        """
+        if len(self.times) == 1:
+            return self.times, self.positions, np.zeros_like(self.positions)
+        fractions = np.linspace(0.0, 1.0, n_per_segment)
+        bases = np.stack([_basis(fraction, 1.0)[:2] for fraction in fractions], axis=1)
+        values = bases[:, None] @ self._coefficients
+        durations = np.diff(self.times)[:, None]
+        times = self.times[:-1, None] + durations * fractions
+        positions, velocities = values[0], values[1] / durations[:, :, None]
+        shape = (-1, self.n_joints)
+        return times.ravel(), positions.reshape(shape), velocities.reshape(shape)
+
+    def preceded_by(self, time: float, reference: Reference) -> JointPath:
+        """Return the path that leads from ``reference`` at ``time`` to this one's first point.
+
+        Parameters
+        ----------
+        time : float
+            Before the first point, s.
+        reference : Reference
+            State the new path starts from.
+        """
+        state = (reference.position, reference.velocity, reference.acceleration)
+        fields = [np.vstack((row, field)) for row, field in zip(state, self.fields, strict=False)]
+        return JointPath(np.append(time, self.times), *fields)
+
+    def _segments(self) -> Array:
+        """Coefficients in normalised time, (n_segments, 6, n_joints), of all segments at once."""
+        durations = np.diff(self.times)[:, None]
+        scaled = [field[:-1] * durations**order for order, field in enumerate(self.fields)]
+        scaled += [field[1:] * durations**order for order, field in enumerate(self.fields)]
+        return _HERMITE[self.degree] @ np.stack(scaled, axis=1)
+
+
+def _basis(u: float, rate: float) -> Array:
+    """Powers of normalised time u in [0, 1] and their time derivatives, (3, 6)."""
+    u2 = u * u
+    u3 = u2 * u
+    u4 = u3 * u
+    square = rate * rate
+    return np.array(
+        (
+            (1.0, u, u2, u3, u4, u4 * u),
+            (0.0, rate, 2.0 * rate * u, 3.0 * rate * u2, 4.0 * rate * u3, 5.0 * rate * u4),
+            (0.0, 0.0, 2.0 * square, 6.0 * square * u, 12.0 * square * u2, 20.0 * square * u3),
+        )
+    )
+
+
+def _hermite(degree: int) -> Array:
+    """Map the fields at u = 0 and u = 1 to six polynomial coefficients, (6, degree + 1)."""
+    n_fields = (degree + 1) // 2
+    ends = np.vstack([_basis(u, 1.0)[:n_fields, : degree + 1] for u in (0.0, 1.0)])
+    matrix = np.zeros((6, degree + 1))
+    # All entries are multiples of one half: rounding takes the solver's last bits off.
+    matrix[: degree + 1] = np.round(2.0 * np.linalg.inv(ends)) / 2.0
+    return matrix
+
+
+_HERMITE = {degree: _hermite(degree) for degree in (1, 3, 5)}
+
+
+def _checked_times(times: ArrayLike) -> Array:
+    values = np.array(times, dtype=float)
+    if values.ndim != 1 or len(values) == 0:
+        raise TrajectoryError(f"expected at least one point, got times of shape {values.shape}")
+    if not np.isfinite(values).all():
+        raise TrajectoryError(f"time of point {_first_bad(values)[0]} is not finite")
+    late = np.flatnonzero(np.diff(values) <= 0.0)
+    if len(late):
+        point = int(late[0]) + 1
+        raise TrajectoryError(
+            f"times must strictly increase, but point {point} is at {values[point]:g} s "
+            f"after point {point - 1} at {values[point - 1]:g} s"
+        )
+    return _read_only(values)
+
+
+def _checked_field(name: str, values: ArrayLike, n_points: int) -> Array:
+    array = np.array(values, dtype=float)
+    if array.ndim != 2 or len(array) != n_points or array.shape[1] == 0:
+        raise TrajectoryError(
+            f"{name} have shape {array.shape}: expected ({n_points} points, joints)"
+        )
+    if not np.isfinite(array).all():
+        point, joint = _first_bad(array)
+        raise TrajectoryError(f"{name} of point {point}, joint {joint}, are not finite")
+    return _read_only(array)
+
+
+def _first_bad(values: Array) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
+
+
+def _read_only(values: ArrayLike) -> Array:
+    array = np.array(values, dtype=float)
+    array.setflags(write=False)
+    return array

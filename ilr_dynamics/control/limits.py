@@ -1,0 +1,114 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Limits of the joints: what a path may ask for and what a torque command may do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ilr_dynamics.control._validation import finite, freeze, non_negative
+from ilr_dynamics.control.joint_path import JointPath
+from ilr_dynamics.exceptions import InvalidParameterError, TrajectoryError
+
+__all__ = ["JointLimits", "check_path", "limit_torque"]
+
+Array = NDArray[np.float64]
+
+# A cubic or quintic between two points may swing beyond both; so many samples show it.
+_SAMPLES_PER_SEGMENT = 9
+
+
+@dataclass(frozen=True, slots=True)
+class JointLimits:
+    """Limits per joint, each of shape (n_joints,).
+
+    Attributes
+    ----------
+    joints : tuple of str
+        Names of the joints, in the controller's order.
+    position_lower, position_upper : ndarray
+        Range of desired positions, rad.
+    velocity : ndarray
+        Largest magnitude of a desired velocity, rad/s.
+    torque : ndarray
+        Largest magnitude of a command, Nm.
+    torque_rate : ndarray
+        Largest change of the command, Nm/s.
+    """
+
+    joints: tuple[str, ...]
+    position_lower: Array
+    position_upper: Array
+    velocity: Array
+    torque: Array
+    torque_rate: Array
+
+    def __post_init__(self) -> None:
+        for name in ("position_lower", "position_upper"):
+            freeze(self, name, finite(name, getattr(self, name), len(self.joints)))
+        for name in ("velocity", "torque", "torque_rate"):
+            freeze(self, name, non_negative(name, getattr(self, name), len(self.joints)))
+        if not (self.position_lower < self.position_upper).all():
+            raise InvalidParameterError(
+                "every lower position limit must be below the upper one, got "
+                f"{self.position_lower.tolist()} and {self.position_upper.tolist()} rad"
+            )
+
+
+def check_path(path: JointPath, limits: JointLimits) -> None:
+    """Check that a path keeps to the position and velocity limits, between its points too.
+
+    Raises
+    ------
+    TrajectoryError
+        Names the first joint and time beyond a limit.
+    """
+    if path.n_joints != len(limits.joints):
+        raise TrajectoryError(
+            f"the path moves {path.n_joints} joints: expected {len(limits.joints)}"
+        )
+    times, positions, velocities = path.sample_inside(_SAMPLES_PER_SEGMENT)
+    # Points may lie exactly on a limit.
+    slack = 1e-9
+    outside = (positions < limits.position_lower - slack) | (
+        positions > limits.position_upper + slack
+    )
+    if outside.any():
+        sample, joint = np.argwhere(outside)[0]
+        raise TrajectoryError(
+            f"joint {limits.joints[joint]} would be at {positions[sample, joint]:.3f} rad at "
+            f"{times[sample]:.3f} s: expected {limits.position_lower[joint]:g} to "
+            f"{limits.position_upper[joint]:g} rad"
+        )
+    fast = np.abs(velocities) > limits.velocity + slack
+    if fast.any():
+        sample, joint = np.argwhere(fast)[0]
+        raise TrajectoryError(
+            f"joint {limits.joints[joint]} would move at {velocities[sample, joint]:.3f} rad/s at "
+            f"{times[sample]:.3f} s: expected at most {limits.velocity[joint]:g} rad/s"
+        )
+
+
+def limit_torque(wanted: Array, previous: Array, limits: JointLimits, elapsed: float) -> Array:
+    """Bound a torque and its change since the previous command.
+
+    The rate comes last: when a torque limit is lowered below the present command, the command
+    moves there at the rate limit rather than in one jump.
+
+    Parameters
+    ----------
+    wanted, previous : ndarray of shape (n_joints,)
+        In Nm.
+    elapsed : float
+        Time since the previous command, s.
+
+    Returns
+    -------
+    ndarray of shape (n_joints,)
+    """
+    change = limits.torque_rate * elapsed
+    bounded = np.minimum(np.maximum(wanted, -limits.torque), limits.torque)
+    return np.minimum(np.maximum(bounded, previous - change), previous + change)

@@ -1,0 +1,67 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The modes of the tracking controller and every way from one to another.
+
+::
+
+    waiting --state--> holding --trajectory--> tracking --end, stop, hold--> stopping
+                          ^                                                      |
+                          +------------------------halted------------------------+
+    any but waiting --fault--> fault --hold--> holding
+    any --reset--> waiting
+"""
+
+from __future__ import annotations
+
+from enum import Enum, IntEnum
+
+__all__ = ["TRANSITIONS", "Event", "Mode"]
+
+
+class Mode(IntEnum):
+    """What the controller is doing; the numbers are those of ControllerState.msg."""
+
+    WAITING = 0
+    HOLDING = 1
+    TRACKING = 2
+    STOPPING = 3
+    FAULT = 4
+
+
+class Event(Enum):
+    """What can happen to the controller."""
+
+    STATE = "the first usable joint state"
+    TRAJECTORY = "a new trajectory"
+    END = "the end of the trajectory"
+    STOP = "a request to stop"
+    HALTED = "the end of braking"
+    HOLD = "a request to hold"
+    FAULT = "a limit or a watchdog"
+    RESET = "activation or deactivation"
+
+
+# A pair that is not listed is refused. A fault is left by a request to hold only, so that
+# a person decides; a trajectory cannot overtake the braking that somebody asked for.
+TRANSITIONS: dict[tuple[Mode, Event], Mode] = {
+    (Mode.WAITING, Event.STATE): Mode.HOLDING,
+    (Mode.WAITING, Event.STOP): Mode.WAITING,
+    (Mode.WAITING, Event.HOLD): Mode.WAITING,
+    (Mode.HOLDING, Event.TRAJECTORY): Mode.TRACKING,
+    (Mode.HOLDING, Event.STOP): Mode.HOLDING,
+    (Mode.HOLDING, Event.HOLD): Mode.HOLDING,
+    (Mode.HOLDING, Event.FAULT): Mode.FAULT,
+    (Mode.TRACKING, Event.TRAJECTORY): Mode.TRACKING,
+    (Mode.TRACKING, Event.END): Mode.STOPPING,
+    (Mode.TRACKING, Event.STOP): Mode.STOPPING,
+    (Mode.TRACKING, Event.HOLD): Mode.STOPPING,
+    (Mode.TRACKING, Event.FAULT): Mode.FAULT,
+    (Mode.STOPPING, Event.HALTED): Mode.HOLDING,
+    (Mode.STOPPING, Event.STOP): Mode.STOPPING,
+    (Mode.STOPPING, Event.HOLD): Mode.STOPPING,
+    (Mode.STOPPING, Event.FAULT): Mode.FAULT,
+    (Mode.FAULT, Event.STOP): Mode.FAULT,
+    (Mode.FAULT, Event.HOLD): Mode.HOLDING,
+    (Mode.FAULT, Event.FAULT): Mode.FAULT,
+    **{(mode, Event.RESET): Mode.WAITING for mode in Mode},
+}

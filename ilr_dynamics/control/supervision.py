@@ -1,0 +1,93 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What the controller watches, and what it does when something is wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ilr_dynamics.control._validation import freeze, non_negative
+from ilr_dynamics.control.joint_path import Reference
+from ilr_dynamics.exceptions import InvalidParameterError
+
+__all__ = ["Supervision"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Supervision:
+    """Bounds whose violation is a fault, and the reaction to one.
+
+    Attributes
+    ----------
+    start_tolerance : ndarray of shape (n_joints,)
+        Largest distance of a trajectory's start from the present reference, rad.
+    tracking_error : ndarray of shape (n_joints,)
+        Largest distance between desired and measured position, rad.
+    velocity : ndarray of shape (n_joints,)
+        Largest measured velocity, rad/s; wider than the limit on desired velocities.
+    input_timeout : float
+        Longest time between two joint states, s.
+    deceleration : float
+        Of the fastest joint when braking to a halt, rad/s^2.
+    let_down_time : float or None
+        After a fault the arm is held where it was measured, by the PD and the fault's
+        feed-forward. With a time given, this torque fades out over it, s, and damping alone
+        stays: the arm sinks. None holds until somebody acts.
+    """
+
+    start_tolerance: Array
+    tracking_error: Array
+    velocity: Array
+    input_timeout: float = 0.1
+    deceleration: float = 5.0
+    let_down_time: float | None = None
+
+    def __post_init__(self) -> None:
+        n_joints = np.size(self.start_tolerance)
+        for name in ("start_tolerance", "tracking_error", "velocity"):
+            freeze(self, name, non_negative(name, getattr(self, name), n_joints))
+        for name in ("input_timeout", "deceleration", "let_down_time"):
+            value = getattr(self, name)
+            if value is not None and not 0.0 < value < np.inf:
+                raise InvalidParameterError(f"{name} must be positive and finite, got {value:g}")
+
+    def violation(
+        self, reference: Reference, position: Array, velocity: Array, joints: tuple[str, ...]
+    ) -> str | None:
+        """Return what is wrong with the measured state, or None.
+
+        Parameters
+        ----------
+        reference : Reference
+            Desired at the same time.
+        position, velocity : ndarray of shape (n_joints,)
+            Measured, rad and rad/s.
+        joints : tuple of str
+            Names for the text.
+        """
+        error = np.abs(reference.position - position)
+        if (error > self.tracking_error).any():
+            joint = int(np.argmax(error - self.tracking_error))
+            return (
+                f"tracking error of joint {joints[joint]} is {error[joint]:.3f} rad: "
+                f"expected at most {self.tracking_error[joint]:g} rad"
+            )
+        speed = np.abs(velocity)
+        if (speed > self.velocity).any():
+            joint = int(np.argmax(speed - self.velocity))
+            return (
+                f"velocity of joint {joints[joint]} is {velocity[joint]:.3f} rad/s: "
+                f"expected at most {self.velocity[joint]:g} rad/s"
+            )
+        return None
+
+    def held_share(self, since_fault: float) -> float:
+        """Return the share of the holding torque, in [0, 1], at a time (s) after a fault."""
+        if self.let_down_time is None:
+            return 1.0
+        return max(0.0, 1.0 - since_fault / self.let_down_time)

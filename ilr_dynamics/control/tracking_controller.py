@@ -1,0 +1,286 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The control cycle: from a measured state to a bounded torque."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ilr_dynamics.control.crossfade import Crossfade
+from ilr_dynamics.control.feedforward import FeedForward, FeedForwardTorque, NoFeedForward
+from ilr_dynamics.control.joint_path import JointPath, Reference
+from ilr_dynamics.control.limits import JointLimits, limit_torque
+from ilr_dynamics.control.modes import TRANSITIONS, Event, Mode
+from ilr_dynamics.control.pd import Gains, pd_torque
+from ilr_dynamics.control.reference_source import ReferenceSource
+from ilr_dynamics.control.supervision import Supervision
+from ilr_dynamics.exceptions import TrajectoryError
+
+__all__ = ["Command", "TrackingController"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Answer to one joint state.
+
+    Attributes
+    ----------
+    time : float
+        Of the joint state, s.
+    mode : Mode
+    torque : ndarray of shape (n_joints,)
+        To be sent, within all limits, Nm.
+    feedforward : FeedForwardTorque
+        Its torque is the one used: after the gate and while fading in.
+    pd : ndarray of shape (n_joints,)
+        Feedback torque, Nm.
+    reference : Reference
+        Desired state.
+    position, velocity : ndarray of shape (n_joints,)
+        Measured, rad and rad/s.
+    limited : bool
+        Whether a torque or rate limit changed the torque.
+    """
+
+    time: float
+    mode: Mode
+    torque: Array
+    feedforward: FeedForwardTorque
+    pd: Array
+    reference: Reference
+    position: Array
+    velocity: Array
+    limited: bool
+
+
+class TrackingController:
+    """PD and feed-forward at the desired state, supervised and bounded.
+
+    Call `step` for each joint state and the other methods in between. Whatever they change, the
+    torque moves on within the rate limit from one cycle to the next.
+
+    Parameters
+    ----------
+    limits : JointLimits
+    gains : Gains
+    supervision : Supervision
+    feedforward : FeedForward, optional
+        None for the PD alone.
+    fault_feedforward : FeedForward, optional
+        Used from a fault on instead, such as a rigid-body model that carries the arm's weight:
+        what led to the fault may be the feed-forward itself. None for the PD alone.
+    period : float
+        Nominal time between joint states, s. The torque changes by at most
+        ``limits.torque_rate * period`` a cycle, however late a joint state is.
+    feedforward_fade : float
+        Time over which one feed-forward gives way to the next, s. At activation it starts from
+        zero: an arm whose weight it carries sinks a little meanwhile.
+    reference_fade : float
+        Time over which the difference between the present reference and a new trajectory
+        fades, s.
+    """
+
+    def __init__(
+        self,
+        limits: JointLimits,
+        gains: Gains,
+        supervision: Supervision,
+        feedforward: FeedForward | None = None,
+        fault_feedforward: FeedForward | None = None,
+        *,
+        period: float = 0.002,
+        feedforward_fade: float = 0.1,
+        reference_fade: float = 0.5,
+    ) -> None:
+        self.limits = limits
+        self.gains = gains
+        self.supervision = supervision
+        self._nothing = NoFeedForward(len(limits.joints))
+        self._feedforward = feedforward or self._nothing
+        self._fault_feedforward = fault_feedforward or self._nothing
+        self._period = period
+        self._feedforward_fade = feedforward_fade
+        self._reference_fade = reference_fade
+        self.reset()
+
+    @property
+    def mode(self) -> Mode:
+        """What the controller is doing."""
+        return self._mode
+
+    @property
+    def reference(self) -> Reference:
+        """Desired state in the last cycle."""
+        return self._source.reference
+
+    @property
+    def fault(self) -> str:
+        """What led to the present fault; empty in every other mode."""
+        return self._fault
+
+    def reset(self) -> None:
+        """Forget the past: the next joint state is the first, and the torque starts at zero."""
+        n_joints = len(self.limits.joints)
+        self._mode = Mode.WAITING
+        self._fault = ""
+        self._fault_time = 0.0
+        self._time = -math.inf
+        self._position: Array = np.zeros(n_joints)
+        self._torque: Array = np.zeros(n_joints)
+        self._crossfade = Crossfade(n_joints, self._feedforward_fade)
+        self._source = ReferenceSource(self._position, self._time, self._reference_fade)
+
+    def set_feedforward(self, feedforward: FeedForward | None) -> None:
+        """Exchange the feed-forward; the new one fades in. None for the PD alone."""
+        self._feedforward = feedforward or self._nothing
+        self._crossfade.begin()
+
+    def set_trajectory(self, path: JointPath, start: float | None = None) -> None:
+        """Follow a path from the present reference on, see `ReferenceSource.follow`.
+
+        Parameters
+        ----------
+        path : JointPath
+        start : float, optional
+            Time of joint states at which the path's own time is zero, s; None for now.
+
+        Raises
+        ------
+        TrajectoryError
+            If the path cannot be followed, or not in the present mode; what was going on goes
+            on.
+        """
+        if (self._mode, Event.TRAJECTORY) not in TRANSITIONS:
+            reason = f" ({self._fault})" if self._fault else ""
+            raise TrajectoryError(
+                f"no trajectory is accepted while {self._mode.name.lower()}{reason}: "
+                "expected the controller to be holding or tracking"
+            )
+        self._source.follow(path, start, self.limits, self.supervision.start_tolerance)
+        self._enter(Event.TRAJECTORY)
+
+    def stop(self) -> None:
+        """Brake along the present motion, then hold. A fault stays one."""
+        moving = self._mode is Mode.TRACKING
+        self._enter(Event.STOP)
+        if moving:
+            self._source.brake(self.supervision.deceleration, self.limits)
+
+    def hold(self) -> None:
+        """As `stop`, but a fault ends: the arm is held where it was last measured."""
+        if self._mode is not Mode.FAULT:
+            self.stop()
+            return
+        self._enter(Event.HOLD)
+        self._fault = ""
+        self._source.hold(self._position)
+        self._crossfade.begin()
+
+    def step(self, time: float, position: Array, velocity: Array) -> Command | None:
+        """Answer a joint state.
+
+        Parameters
+        ----------
+        time : float
+            Stamp of the joint state, s.
+        position, velocity : ndarray of shape (n_joints,)
+            Measured, rad and rad/s.
+
+        Returns
+        -------
+        Command or None
+            None if the state is not usable: not finite, or no newer than the last one. Nothing
+            is to be sent then; if that goes on, the driver's watchdog acts, and the next usable
+            state is a fault.
+        """
+        if not (math.isfinite(time) and np.isfinite(position + velocity).all()):
+            return None
+        if self._mode is Mode.WAITING:
+            self._begin(time, position)
+        elapsed = time - self._time
+        timeout = self.supervision.input_timeout
+        if -timeout < elapsed <= 0.0:
+            return None
+        self._time, self._position = time, position
+        if abs(elapsed) > timeout:
+            self._fail(f"joint states are {elapsed:.3f} s apart: expected at most {timeout:g} s")
+        reference = self._supervised_reference(velocity)
+        feedforward = self._feedforward_torque(reference)
+        pd = pd_torque(self.gains, reference, position, velocity)
+        wanted = self._wanted(feedforward.torque, pd, velocity)
+        change_time = min(max(elapsed, 0.0), self._period)
+        torque = limit_torque(wanted, self._torque, self.limits, change_time)
+        self._torque = torque
+        limited = bool((torque != wanted).any())
+        return Command(
+            time, self._mode, torque, feedforward, pd, reference, position, velocity, limited
+        )
+
+    def _enter(self, event: Event) -> None:
+        self._mode = TRANSITIONS[self._mode, event]
+
+    def _begin(self, time: float, position: Array) -> None:
+        self._enter(Event.STATE)
+        self._time = time - self._period
+        self._source = ReferenceSource(position, time, self._reference_fade)
+        self._crossfade.begin()
+
+    def _fail(self, reason: str) -> None:
+        self._enter(Event.FAULT)
+        self._fault = reason
+        self._fault_time = self._time
+        # A new source: the clock itself may have jumped.
+        self._source = ReferenceSource(self._position, self._time, self._reference_fade)
+        self._crossfade.begin()
+
+    def _supervised_reference(self, velocity: Array) -> Reference:
+        if self._mode is Mode.FAULT:
+            return self._source.advance(self._time)
+        if self._mode is not Mode.HOLDING and self._source.finished(self._time):
+            self._end_motion()
+        reference = self._source.advance(self._time)
+        violation = self.supervision.violation(
+            reference, self._position, velocity, self.limits.joints
+        )
+        if violation is None:
+            return reference
+        self._fail(violation)
+        return self._source.advance(self._time)
+
+    def _end_motion(self) -> None:
+        if self._mode is Mode.TRACKING:
+            self._enter(Event.END)
+            if not self._source.ends_at_rest:
+                self._source.brake(self.supervision.deceleration, self.limits)
+                return
+        self._source.rest(self._time)
+        self._enter(Event.HALTED)
+
+    def _feedforward_torque(self, reference: Reference) -> FeedForwardTorque:
+        if self._mode is not Mode.FAULT:
+            raw = self._feedforward(reference)
+            if not np.isfinite(raw.torque).all():
+                self._fail(f"the feed-forward torque is {raw.torque.tolist()}: expected finite")
+        if self._mode is Mode.FAULT:
+            raw = self._fault_feedforward(reference)
+            if not np.isfinite(raw.torque).all():
+                raw = self._nothing(reference)
+        return FeedForwardTorque(
+            self._crossfade(raw.torque, self._time),
+            raw.std,
+            raw.component,
+            raw.unseen_weight,
+            raw.gate,
+        )
+
+    def _wanted(self, feedforward: Array, pd: Array, velocity: Array) -> Array:
+        if self._mode is not Mode.FAULT:
+            return feedforward + pd
+        share = self.supervision.held_share(self._time - self._fault_time)
+        return share * (feedforward + pd) - (1.0 - share) * self.gains.kd * velocity
