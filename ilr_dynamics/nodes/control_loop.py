@@ -1,0 +1,286 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The control loop of /inverse_dynamics: a joint state in, a torque out."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from rclpy.lifecycle import LifecycleNode
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory
+
+from ilr_dynamics.control import (
+    Command,
+    FeedForward,
+    LearnedFeedForward,
+    Mode,
+    NoFeedForward,
+    RigidBodyFeedForward,
+    TrackingController,
+)
+from ilr_dynamics.control.feedforward import Predictor
+from ilr_dynamics.exceptions import IlrDynamicsError, InvalidDataError
+from ilr_dynamics.nodes import qos
+from ilr_dynamics.nodes.control_settings import ControlSettings
+from ilr_dynamics.nodes.diagnostics import LoopStatistics
+from ilr_dynamics.nodes.messages import (
+    JointStateReader,
+    joint_path,
+    start_time,
+    torque_command,
+)
+from ilr_dynamics.nodes.state_message import StateMessage
+from ilr_dynamics.robot.description import RobotDescription
+from ilr_dynamics.robot.rigid_body import RigidBodyModel
+from ilr_dynamics_msgs.msg import ControllerState
+
+__all__ = ["ControlLoop"]
+
+# Log lines of one kind are at least this far apart, s.
+_LOG_PERIOD = 1.0
+
+
+class ControlLoop:
+    """Topics and services of the controller, from configuration to clean-up of the node.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+    values : mapping of str to object
+        Values of all parameters.
+    settings : ControlSettings
+        Made from them.
+    description : RobotDescription
+    """
+
+    def __init__(
+        self,
+        node: LifecycleNode,
+        values: Mapping[str, Any],
+        settings: ControlSettings,
+        description: RobotDescription,
+    ) -> None:
+        self.statistics = LoopStatistics()
+        self.model = ""
+        self._node = node
+        self._active = False
+        self._settings = settings
+        self._decimation = values["controller_state.decimation"]
+        self._cycles_to_collection = round(values["rate"])
+        self._cycles = 0
+        self._predictor: Predictor | None = None
+        self._physics = RigidBodyFeedForward(
+            RigidBodyModel(description),
+            driver_compensates_gravity=values["driver_compensates_gravity"],
+        )
+        self._controller = TrackingController(
+            settings.limits,
+            settings.gains,
+            settings.supervision,
+            self._feedforward(),
+            self._physics,
+            period=1.0 / values["rate"],
+            feedforward_fade=values["feedforward.fade_time"],
+            reference_fade=values["trajectory.fade_time"],
+        )
+        self._mode = self._controller.mode
+        self._allow_linear = values["trajectory.allow_linear"]
+        joints = settings.limits.joints
+        self._reader = JointStateReader(joints)
+        self._torque = torque_command(values["command.interface"], joints)
+        self._state = StateMessage(joints)
+        self._torque_publisher = node.create_lifecycle_publisher(
+            type(self._torque.message), "joint_torque_command", qos.COMMAND
+        )
+        self._state_publisher = node.create_lifecycle_publisher(
+            ControllerState, "~/controller_state", qos.STATUS
+        )
+        self._entities = [
+            (
+                node.destroy_subscription,
+                node.create_subscription(
+                    JointState, "joint_states", self._on_joint_state, qos.JOINT_STATES
+                ),
+            ),
+            (
+                node.destroy_subscription,
+                node.create_subscription(
+                    JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.REQUEST
+                ),
+            ),
+            (node.destroy_service, node.create_service(Trigger, "~/stop", self._on_stop)),
+            (node.destroy_service, node.create_service(Trigger, "~/hold", self._on_hold)),
+        ]
+
+    @property
+    def mode(self) -> Mode:
+        """What the controller is doing."""
+        return self._controller.mode
+
+    @property
+    def fault(self) -> str:
+        """What led to the present fault; empty without one."""
+        return self._controller.fault
+
+    @property
+    def active(self) -> bool:
+        """Whether torque goes out."""
+        return self._active
+
+    @property
+    def controller(self) -> str:
+        """Kind of the controller: pd, analytic or ilr."""
+        return self._settings.controller
+
+    def activate(self) -> None:
+        """Answer joint states from now on; the publishers are active already."""
+        self._controller.reset()
+        self._reader.stamp = None
+        self.statistics.forget()
+        # A collection over everything that was imported takes tens of cycles. What exists now
+        # stays, so it is set aside; the rest is collected right after a torque went out.
+        gc.collect()
+        gc.freeze()
+        gc.disable()
+        self._active = True
+
+    def deactivate(self) -> None:
+        """Send zero torque and answer no more."""
+        if not self._active:
+            return
+        self._active = False
+        stamp = self._reader.stamp
+        if stamp is not None:
+            # A forward_command_controller would go on with its last torque for ever.
+            self._torque.fill(stamp, np.zeros(len(self._settings.limits.joints)))
+            self._torque_publisher.publish(self._torque.message)
+        self._controller.reset()
+        gc.enable()
+        gc.unfreeze()
+
+    def destroy(self) -> None:
+        """Give up topics and services."""
+        self.deactivate()
+        for destroy, entity in self._entities:
+            destroy(entity)
+        self._node.destroy_lifecycle_publisher(self._torque_publisher)
+        self._node.destroy_lifecycle_publisher(self._state_publisher)
+
+    def apply(self, settings: ControlSettings, values: Mapping[str, Any]) -> None:
+        """Change over to other settings between two cycles."""
+        before, self._settings = self._settings, settings
+        self._decimation = values["controller_state.decimation"]
+        self._allow_linear = values["trajectory.allow_linear"]
+        self._controller.gains = settings.gains
+        self._controller.limits = settings.limits
+        self._controller.supervision = settings.supervision
+        if (before.controller, before.fallback, before.gate) != (
+            settings.controller,
+            settings.fallback,
+            settings.gate,
+        ):
+            self._controller.set_feedforward(self._feedforward())
+
+    def set_predictor(self, predictor: Predictor, model: str) -> None:
+        """Change over to another learned model between two cycles.
+
+        Parameters
+        ----------
+        predictor : Predictor
+        model : str
+            Its identity.
+        """
+        self._predictor, self.model = predictor, model
+        if self._settings.controller == "ilr":
+            self._controller.set_feedforward(self._feedforward())
+
+    def _feedforward(self) -> FeedForward:
+        settings = self._settings
+        nothing = NoFeedForward(len(settings.limits.joints))
+        if settings.controller == "pd":
+            return nothing
+        if settings.controller == "analytic":
+            return self._physics
+        fallback = self._physics if settings.fallback == "analytic" else nothing
+        if self._predictor is None:
+            return fallback
+        return LearnedFeedForward(self._predictor, settings.gate, fallback)
+
+    def _on_joint_state(self, message: JointState) -> None:
+        if not self._active:
+            return
+        start = time.perf_counter()
+        try:
+            command = self._controller.step(*self._reader.read(message))
+        except InvalidDataError as error:
+            self._refuse(str(error))
+            return
+        if command is None:
+            self._refuse("not finite or not newer than the last one")
+            return
+        self._torque.fill(message.header.stamp, command.torque)
+        self._torque_publisher.publish(self._torque.message)
+        self._report(message, command, time.perf_counter() - start)
+
+    def _refuse(self, reason: str) -> None:
+        self.statistics.unusable += 1
+        self._node.get_logger().warning(
+            f"joint state not answered: {reason}", throttle_duration_sec=_LOG_PERIOD
+        )
+
+    def _report(self, message: JointState, command: Command, loop_time: float) -> None:
+        self._cycles += 1
+        self.statistics.add(command, loop_time)
+        if self._cycles % self._decimation == 0:
+            self._state.fill(message.header.stamp, command, self.controller, self.model, loop_time)
+            self._state_publisher.publish(self._state.message)
+        if command.mode is not self._mode:
+            self._log_mode(command.mode)
+        if self._cycles % self._cycles_to_collection == 0:
+            gc.collect()
+
+    def _log_mode(self, mode: Mode) -> None:
+        text = f"{self._mode.name.lower()} -> {mode.name.lower()}"
+        self._mode = mode
+        if mode is Mode.FAULT:
+            self._node.get_logger().error(f"{text}: {self.fault}")
+        else:
+            self._node.get_logger().info(text)
+
+    def _on_trajectory(self, message: JointTrajectory) -> None:
+        logger = self._node.get_logger()
+        try:
+            path = joint_path(
+                message, self._settings.limits.joints, allow_linear=self._allow_linear
+            )
+            self._controller.set_trajectory(path, start_time(message))
+        except IlrDynamicsError as error:
+            logger.error(f"trajectory refused: {error}", throttle_duration_sec=_LOG_PERIOD)
+            return
+        logger.info(
+            f"trajectory of {len(path.times)} points and {path.end:.2f} s accepted",
+            throttle_duration_sec=_LOG_PERIOD,
+        )
+
+    def _on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self._controller.stop()
+        return self._answer(response)
+
+    def _on_hold(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self._controller.hold()
+        return self._answer(response)
+
+    def _answer(self, response: Trigger.Response) -> Trigger.Response:
+        response.success = True
+        response.message = self.fault or (
+            self.mode.name.lower()
+            if self._active
+            else "the node is not active: no torque goes out"
+        )
+        return response

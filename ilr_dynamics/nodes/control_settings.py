@@ -1,0 +1,105 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""From parameter values to the parts of the controller."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ilr_dynamics.control import ConfidenceGate, Gains, JointLimits, Supervision
+from ilr_dynamics.exceptions import InvalidParameterError
+from ilr_dynamics.nodes.parameter_table import check_choices
+from ilr_dynamics.nodes.parameters import PARAMETERS
+from ilr_dynamics.robot.description import RobotDescription
+
+__all__ = ["ControlSettings"]
+
+
+@dataclass(frozen=True)
+class ControlSettings:
+    """What can change while the controller runs, checked."""
+
+    gains: Gains
+    limits: JointLimits
+    supervision: Supervision
+    gate: ConfidenceGate
+    controller: str
+    fallback: str
+
+    @classmethod
+    def from_values(
+        cls, values: Mapping[str, Any], description: RobotDescription
+    ) -> ControlSettings:
+        """Build the settings from values of all parameters.
+
+        Raises
+        ------
+        InvalidParameterError
+            If values do not fit each other or the arm.
+        """
+        check_choices(values, PARAMETERS)
+        joints = tuple(values["joints"])
+        if len(joints) != description.n_joints or len(set(joints)) != len(joints):
+            raise InvalidParameterError(
+                f"parameter joints is {list(joints)}: expected {description.n_joints} different "
+                f"names, as {description.name} has {', '.join(description.joint_names)}"
+            )
+        let_down = values["fault.action"] == "let_down"
+        settings = cls(
+            gains=Gains(values["gains.kp"], values["gains.kd"]),
+            limits=_limits(values, joints, description),
+            supervision=Supervision(
+                start_tolerance=values["trajectory.start_tolerance"],
+                tracking_error=values["supervision.tracking_error"],
+                velocity=values["supervision.velocity"],
+                input_timeout=values["supervision.input_timeout"],
+                deceleration=values["stop.deceleration"],
+                let_down_time=values["fault.let_down_time"] if let_down else None,
+            ),
+            gate=ConfidenceGate(
+                values["gate.unseen_trusted"],
+                values["gate.unseen_refused"],
+                values["gate.std_trusted"],
+                values["gate.std_refused"],
+            ),
+            controller=values["controller"],
+            fallback=values["feedforward.fallback"],
+        )
+        settings._check_sizes(len(joints))
+        return settings
+
+    def _check_sizes(self, n_joints: int) -> None:
+        sizes = {
+            "gains.kp": len(self.gains.kp),
+            "trajectory.start_tolerance": len(self.supervision.start_tolerance),
+            "gate.std_trusted": len(self.gate.std_trusted),
+        }
+        for name, size in sizes.items():
+            if size != n_joints:
+                raise InvalidParameterError(
+                    f"parameter {name} holds {size} values: expected {n_joints}, one per joint"
+                )
+
+
+def _limits(
+    values: Mapping[str, Any], joints: tuple[str, ...], description: RobotDescription
+) -> JointLimits:
+    margin = values["limits.position_margin"]
+    limits = JointLimits(
+        joints=joints,
+        position_lower=description.position_lower + margin,
+        position_upper=description.position_upper - margin,
+        velocity=values["limits.velocity"],
+        torque=values["limits.torque"],
+        torque_rate=values["limits.torque_rate"],
+    )
+    for name in ("velocity", "torque"):
+        built = getattr(description, f"{name}_limit")
+        if (getattr(limits, name) > built).any():
+            raise InvalidParameterError(
+                f"parameter limits.{name} is {getattr(limits, name).tolist()}: "
+                f"expected at most {built.tolist()}, which {description.name} can bear"
+            )
+    return limits

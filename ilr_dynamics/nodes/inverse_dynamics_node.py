@@ -1,0 +1,179 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Lifecycle node /inverse_dynamics: tracks joint trajectories with a learned feed-forward."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+from typing import Any
+
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.parameter import Parameter
+from rclpy.signals import SignalHandlerOptions
+
+from ilr_dynamics.control import Mode
+from ilr_dynamics.exceptions import IlrDynamicsError
+from ilr_dynamics.nodes import qos
+from ilr_dynamics.nodes.control_loop import ControlLoop
+from ilr_dynamics.nodes.control_settings import ControlSettings
+from ilr_dynamics.nodes.diagnostics import diagnostic_array
+from ilr_dynamics.nodes.learning_parameters import learning_settings, snapshot_folder
+from ilr_dynamics.nodes.model_services import ModelServices
+from ilr_dynamics.nodes.parameter_table import changed, declare, read
+from ilr_dynamics.nodes.parameters import PARAMETERS
+from ilr_dynamics.robot.description import RobotDescription, load_description
+
+__all__ = ["InverseDynamicsNode", "main"]
+
+
+class InverseDynamicsNode(LifecycleNode):
+    """Wires the control loop and the model's services to the node's life cycle."""
+
+    def __init__(self) -> None:
+        super().__init__("inverse_dynamics")
+        declare(self, PARAMETERS)
+        self._description: RobotDescription | None = None
+        self._loop: ControlLoop | None = None
+        self._models = ModelServices(self)
+        self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", qos.STATUS)
+        self._period = self.get_parameter("diagnostics.period").value
+        self.create_timer(self._period, self._publish_diagnostics)
+        self.add_on_set_parameters_callback(self._check_parameters)
+        self.add_post_set_parameters_callback(self._apply_parameters)
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Check the parameters and build what they describe."""
+        try:
+            values = read(self, PARAMETERS)
+            self._description = load_description(values["robot"])
+            settings = ControlSettings.from_values(values, self._description)
+            self._loop = ControlLoop(self, values, settings, self._description)
+            self._configure_models(values)
+            if values["snapshot"]:
+                self._models.load(values["snapshot"])
+        except IlrDynamicsError as error:
+            self.get_logger().error(f"not configured: {error}")
+            self._tear_down()
+            return TransitionCallbackReturn.FAILURE
+        return super().on_configure(state)
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Let torque go out."""
+        answer = super().on_activate(state)
+        assert self._loop is not None
+        self._loop.activate()
+        return answer
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Send zero torque, then none."""
+        assert self._loop is not None
+        self._loop.deactivate()
+        return super().on_deactivate(state)
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Forget everything but the parameters."""
+        self._tear_down()
+        return super().on_cleanup(state)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Send zero torque and end the learner."""
+        self._tear_down()
+        return super().on_shutdown(state)
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Send zero torque, end the learner and start over."""
+        self._tear_down()
+        return TransitionCallbackReturn.SUCCESS
+
+    def close(self) -> None:
+        """Send zero torque and end the learner, in whatever state."""
+        self._tear_down()
+        self._models.close()
+        self.destroy_node()
+
+    def _configure_models(self, values: dict[str, Any]) -> None:
+        assert self._loop is not None
+        self._models.configure(
+            learning_settings(values), snapshot_folder(values), self._loop.set_predictor
+        )
+
+    def _tear_down(self) -> None:
+        self._models.unconfigure()
+        if self._loop is not None:
+            self._loop.destroy()
+            self._loop = None
+
+    def _check_parameters(self, parameters: Sequence[Parameter]) -> SetParametersResult:
+        if self._loop is None or self._description is None:
+            return SetParametersResult(successful=True)
+        try:
+            values = self._values(parameters)
+            ControlSettings.from_values(values, self._description)
+            learning_settings(values)
+        except IlrDynamicsError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
+
+    def _apply_parameters(self, parameters: Sequence[Parameter]) -> None:
+        if self._loop is None or self._description is None:
+            return
+        values = self._values(parameters)
+        self._loop.apply(ControlSettings.from_values(values, self._description), values)
+        self._configure_models(values)
+
+    def _values(self, parameters: Sequence[Parameter]) -> dict[str, Any]:
+        return changed(read(self, PARAMETERS), parameters)
+
+    def _publish_diagnostics(self) -> None:
+        level, text, details = DiagnosticStatus.OK, "not configured", {}
+        hardware = self._description.name if self._description else ""
+        if self._loop is not None:
+            text = self._loop.mode.name.lower() if self._loop.active else "not active"
+            if self._loop.mode is Mode.FAULT:
+                level, text = DiagnosticStatus.ERROR, f"fault: {self._loop.fault}"
+            elif self._loop.active and not self._loop.statistics.loop_times:
+                level, text = DiagnosticStatus.WARN, f"{text}, no joint states"
+            details = {
+                "controller": self._loop.controller,
+                "model": self._loop.model,
+                "learner": self._models.status,
+                **self._loop.statistics.summary(self._period),
+            }
+            self._loop.statistics.clear()
+        message = diagnostic_array(self.get_fully_qualified_name(), hardware, level, text, details)
+        message.header.stamp = self.get_clock().now().to_msg()
+        self._diagnostics.publish(message)
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Run the node until SIGINT or SIGTERM, then leave with zero torque."""
+    # rclpy's own handlers close the context at once, and no zero torque could be sent any more.
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    stopping = False
+
+    def stop(number: int, frame: object) -> None:
+        nonlocal stopping
+        stopping = True
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    node = InverseDynamicsNode()
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    try:
+        # The diagnostics timer wakes the executor, so that a signal is seen without joint states.
+        while not stopping:
+            executor.spin_once()
+    finally:
+        node.close()
+        executor.shutdown()
+        rclpy.shutdown()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Runs jobs of the learner process without ever making the executor wait."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rclpy.callback_groups import CallbackGroup
+from rclpy.node import Node
+from rclpy.task import Future
+
+from ilr_dynamics.exceptions import LearnerError
+from ilr_dynamics.learning import Failed, Finished, Job, LearnerProcess, Progressed
+
+__all__ = ["LearnerClient"]
+
+_POLL_PERIOD = 0.02
+
+
+class LearnerClient:
+    """One job at a time, of whose process a timer asks how far it is.
+
+    Parameters
+    ----------
+    node : Node
+        Whose executor runs the timer.
+    group : CallbackGroup
+        Of the timer; must not exclude callbacks that await `run`.
+    """
+
+    def __init__(self, node: Node, group: CallbackGroup) -> None:
+        self.status = "idle"
+        self._title = ""
+        self._process: LearnerProcess | None = None
+        self._future: Future[Mapping[str, Any]] = Future()
+        self._on_progress: Callable[[Progressed], None] | None = None
+        self._timer = node.create_timer(
+            _POLL_PERIOD, self._poll, callback_group=group, autostart=False
+        )
+
+    async def run(
+        self, job: Job, title: str, on_progress: Callable[[Progressed], None] | None = None
+    ) -> Mapping[str, Any]:
+        """Run a job to its end.
+
+        Parameters
+        ----------
+        job : Job
+        title : str
+            Says what is going on to whom asks meanwhile.
+        on_progress : callable, optional
+            Called with each progress.
+
+        Returns
+        -------
+        mapping
+            What `learning.worker.run_job` returns.
+
+        Raises
+        ------
+        LearnerError
+            If another job is running, or this one fails.
+        """
+        if self._process is not None:
+            raise LearnerError(
+                f"the learner is busy ({self.status}): expected one request at a time"
+            )
+        self._process = LearnerProcess(job)
+        self._future = Future()
+        self._on_progress = on_progress
+        self.status = self._title = title
+        self._timer.reset()
+        return await self._future
+
+    def cancel(self) -> None:
+        """Ask the running job, if there is one, to stop; `run` then raises."""
+        if self._process is not None:
+            self._process.cancel()
+
+    def close(self) -> None:
+        """Kill the running job and wait for its end: for the end of the program only."""
+        self._timer.cancel()
+        if self._process is not None:
+            self._process.close()
+            self._process = None
+
+    def _poll(self) -> None:
+        if self._process is None:
+            return
+        for event in self._process.poll():
+            if isinstance(event, Progressed):
+                self.status = f"{self._title}: {event.stage} {event.fraction:.0%}"
+                if self._on_progress is not None:
+                    self._on_progress(event)
+            else:
+                self._end(event)
+
+    def _end(self, event: Finished | Failed) -> None:
+        self._timer.cancel()
+        self._process = None
+        self.status = "idle"
+        if isinstance(event, Finished):
+            self._future.set_result(event.values)
+        else:
+            self._future.set_exception(LearnerError(event.message))

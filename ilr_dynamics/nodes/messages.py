@@ -1,0 +1,184 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Between ROS messages and the arrays of the controller."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from builtin_interfaces.msg import Duration, Time
+from numpy.typing import NDArray
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, MultiArrayDimension
+from trajectory_msgs.msg import JointTrajectory
+
+from ilr_dynamics.control import JointPath, joint_order
+from ilr_dynamics.exceptions import InvalidDataError, TrajectoryError
+
+__all__ = [
+    "JointStateReader",
+    "TorqueCommand",
+    "joint_path",
+    "seconds",
+    "start_time",
+    "torque_command",
+]
+
+Array = NDArray[np.float64]
+
+
+def seconds(stamp: Time | Duration) -> float:
+    """Return a stamp or duration in s."""
+    return float(stamp.sec + 1e-9 * stamp.nanosec)
+
+
+class JointStateReader:
+    """Reads joint states by joint name; the order is looked up only when the names change.
+
+    Parameters
+    ----------
+    joints : sequence of str
+        Names in the order of the arrays.
+
+    Attributes
+    ----------
+    stamp : Time or None
+        Of the last state that was read.
+    """
+
+    def __init__(self, joints: Sequence[str]) -> None:
+        self.stamp: Time | None = None
+        self._joints = tuple(joints)
+        self._names: list[str] | None = None
+        self._order: NDArray[np.intp] = np.arange(0)
+
+    def read(self, message: JointState) -> tuple[float, Array, Array]:
+        """Return time (s), position (n_joints,), rad, and velocity (n_joints,), rad/s.
+
+        Raises
+        ------
+        InvalidDataError
+            If a joint is missing or arrays do not fit the names.
+        """
+        if message.name != self._names:
+            self._order = joint_order(message.name, self._joints, allow_extra=True)
+            self._names = message.name
+        n_names = len(self._names)
+        if len(message.position) != n_names or len(message.velocity) != n_names:
+            raise InvalidDataError(
+                f"the joint state names {n_names} joints but holds {len(message.position)} "
+                f"positions and {len(message.velocity)} velocities: expected {n_names} of each"
+            )
+        self.stamp = message.header.stamp
+        return (
+            seconds(self.stamp),
+            np.array(message.position)[self._order],
+            np.array(message.velocity)[self._order],
+        )
+
+
+class TorqueCommand(Protocol):
+    """A message that is filled again and again."""
+
+    message: JointState | Float64MultiArray
+
+    def fill(self, stamp: Time, torque: Array) -> None:
+        """Put a torque (n_joints,), Nm, that answers the joint state of ``stamp``."""
+        ...
+
+
+def torque_command(interface: str, joints: Sequence[str]) -> TorqueCommand:
+    """Return the message for a value of the parameter ``command.interface``."""
+    if interface == "joint_state":
+        return _JointStateCommand(joints)
+    return _MultiArrayCommand(joints)
+
+
+class _JointStateCommand:
+    def __init__(self, joints: Sequence[str]) -> None:
+        self.message = JointState(name=list(joints), effort=array("d", [0.0] * len(joints)))
+        # A view of the message's own memory: filling it makes no new object.
+        self._effort = np.frombuffer(self.message.effort)
+
+    def fill(self, stamp: Time, torque: Array) -> None:
+        self.message.header.stamp = stamp
+        self._effort[:] = torque
+
+
+class _MultiArrayCommand:
+    def __init__(self, joints: Sequence[str]) -> None:
+        self.message = Float64MultiArray(data=array("d", [0.0] * len(joints)))
+        n_joints = len(joints)
+        self.message.layout.dim.append(
+            MultiArrayDimension(label="joints", size=n_joints, stride=n_joints)
+        )
+        self._data = np.frombuffer(self.message.data)
+
+    def fill(self, stamp: Time, torque: Array) -> None:
+        self._data[:] = torque
+
+
+def start_time(message: JointTrajectory) -> float | None:
+    """Return when a trajectory starts, s; None for at once, which a stamp of zero means."""
+    return seconds(message.header.stamp) or None
+
+
+def joint_path(
+    message: JointTrajectory, joints: Sequence[str], *, allow_linear: bool = False
+) -> JointPath:
+    """Read a trajectory by joint name.
+
+    Parameters
+    ----------
+    message : JointTrajectory
+    joints : sequence of str
+        All joints of the arm, in the order of the path's columns.
+    allow_linear : bool
+        Accept positions alone.
+
+    Raises
+    ------
+    TrajectoryError
+        If the message is empty, its joints are others, its fields are incomplete, or the path
+        itself is malformed.
+    """
+    points = message.points
+    if not points:
+        raise TrajectoryError("the trajectory is empty: expected at least one point")
+    try:
+        order = joint_order(message.joint_names, joints)
+    except InvalidDataError as error:
+        raise TrajectoryError(f"the trajectory has {error}") from error
+    fields = {
+        name: _field(name, [getattr(point, name) for point in points], len(joints))
+        for name in ("positions", "velocities", "accelerations")
+    }
+    if fields["positions"] is None:
+        raise TrajectoryError("the trajectory has no positions: expected one per joint and point")
+    if fields["velocities"] is None and not allow_linear:
+        raise TrajectoryError(
+            "the trajectory has positions alone: expected velocities too, or the parameter "
+            "trajectory.allow_linear to be set"
+        )
+    return JointPath(
+        [seconds(point.time_from_start) for point in points],
+        *(None if field is None else field[:, order] for field in fields.values()),
+    )
+
+
+def _field(name: str, rows: list[array[float]], n_joints: int) -> Array | None:
+    """Stack a field of all points, (n_points, n_joints); None if no point has it."""
+    sizes = [len(row) for row in rows]
+    if not any(sizes):
+        return None
+    for point, size in enumerate(sizes):
+        if size != n_joints:
+            raise TrajectoryError(
+                f"point {point} has {size} {name}: expected {n_joints}, as other points have"
+                if 0 in sizes
+                else f"point {point} has {size} {name}: expected {n_joints}, one per joint"
+            )
+    return np.array(rows)

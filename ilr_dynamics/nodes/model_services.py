@@ -1,0 +1,253 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Services and action that learn, load and save the model of /inverse_dynamics."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rclpy.action import ActionServer, CancelResponse
+from rclpy.action.server import ServerGoalHandle
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.lifecycle import LifecycleNode
+
+from ilr_dynamics.exceptions import IlrDynamicsError, LearnerError, SnapshotError
+from ilr_dynamics.learning import LearningSettings, LoadJob, Progressed, SaveJob, UpdateJob
+from ilr_dynamics.nodes.learner_client import LearnerClient
+from ilr_dynamics.regression import Predictor
+from ilr_dynamics_msgs.action import Learn
+from ilr_dynamics_msgs.srv import LoadSnapshot, SaveSnapshot, UpdateModel
+
+__all__ = ["ModelServices"]
+
+
+@dataclass(frozen=True)
+class _Use:
+    """What the services need of a configured node."""
+
+    settings: LearningSettings
+    snapshot_folder: Path
+    set_predictor: Callable[[Predictor, str], None]
+
+
+class ModelServices:
+    """Learns and loads in the learner process, and hands over the predictors it leaves.
+
+    The services exist as long as the node, so that an answer can always be given.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+    """
+
+    def __init__(self, node: LifecycleNode) -> None:
+        self._node = node
+        # A callback that awaits the learner must not hold up any other.
+        group = ReentrantCallbackGroup()
+        self._learner = LearnerClient(node, group)
+        self._use: _Use | None = None
+        self._snapshot: str | None = None
+        # Copies of loaded snapshots, so that nobody changes what the running model stands on.
+        self._scratch = tempfile.TemporaryDirectory(prefix="ilr_dynamics_")
+        for kind, name, callback in (
+            (UpdateModel, "~/update_model", self._on_update),
+            (LoadSnapshot, "~/load_snapshot", self._on_load),
+            (SaveSnapshot, "~/save_snapshot", self._on_save),
+        ):
+            node.create_service(kind, name, callback, callback_group=group)
+        self._action = ActionServer(
+            node,
+            Learn,
+            "~/learn",
+            self._on_learn,
+            cancel_callback=self._on_cancel,
+            callback_group=group,
+        )
+
+    @property
+    def status(self) -> str:
+        """What the learner is doing."""
+        return self._learner.status
+
+    def configure(
+        self,
+        settings: LearningSettings,
+        snapshot_folder: Path,
+        set_predictor: Callable[[Predictor, str], None],
+    ) -> None:
+        """Serve from now on.
+
+        Parameters
+        ----------
+        settings : LearningSettings
+        snapshot_folder : Path
+            For snapshots that have no place of their own.
+        set_predictor : callable
+            Takes a finished predictor and the identity of its model.
+        """
+        self._use = _Use(settings, snapshot_folder, set_predictor)
+
+    def unconfigure(self) -> None:
+        """Refuse requests from now on, and forget the model."""
+        self._learner.cancel()
+        self._use = None
+        self._snapshot = None
+
+    def close(self) -> None:
+        """End the learner: for the end of the program only."""
+        self._learner.close()
+        self._action.destroy()
+        self._scratch.cleanup()
+
+    def load(self, snapshot_uri: str) -> None:
+        """Load a snapshot in the background and log how that ends."""
+        self._node.executor.create_task(self._load_and_log, snapshot_uri)
+
+    async def _load_and_log(self, snapshot_uri: str) -> None:
+        try:
+            await self._load(snapshot_uri)
+        except IlrDynamicsError as error:
+            self._node.get_logger().error(f"snapshot not loaded: {error}")
+
+    async def _load(self, snapshot_uri: str) -> Mapping[str, Any]:
+        job = LoadJob(snapshot_uri, self._scratch.name, self._configured().settings)
+        result = await self._learner.run(job, f"loading {snapshot_uri}")
+        self._take(result, snapshot_uri)
+        return result
+
+    async def _learn(
+        self,
+        request: UpdateModel.Request | Learn.Goal,
+        on_progress: Callable[[Progressed], None] | None = None,
+    ) -> Mapping[str, Any]:
+        use = self._configured()
+        job = UpdateJob(
+            bag_uri=request.bag_uri,
+            directory=str(_existing(use.snapshot_folder)),
+            settings=use.settings,
+            snapshot=self._snapshot,
+            snapshot_uri=request.snapshot_uri,
+        )
+        result = await self._learner.run(job, f"learning from {request.bag_uri}", on_progress)
+        self._take(result, result["snapshot"])
+        return result
+
+    def _configured(self) -> _Use:
+        if self._use is None:
+            raise LearnerError("the node is not configured: expected it to be inactive or active")
+        return self._use
+
+    def _take(self, result: Mapping[str, Any], identity: str) -> None:
+        """Swap a finished model in."""
+        use = self._configured()
+        path = Path(result["predictor"])
+        predictor = Predictor.open(path)
+        # The mapping keeps the contents alive.
+        path.unlink()
+        use.set_predictor(predictor, identity)
+        self._snapshot = result["snapshot"]
+        self._node.get_logger().info(
+            f"model {identity}: {result['components']} components, {result['samples']} samples"
+        )
+
+    async def _on_update(
+        self, request: UpdateModel.Request, response: UpdateModel.Response
+    ) -> UpdateModel.Response:
+        try:
+            _fill_learned(response, await self._learn(request))
+        except IlrDynamicsError as error:
+            self._fail("update_model", response, error)
+        return response
+
+    async def _on_load(
+        self, request: LoadSnapshot.Request, response: LoadSnapshot.Response
+    ) -> LoadSnapshot.Response:
+        try:
+            result = await self._load(request.snapshot_uri)
+        except IlrDynamicsError as error:
+            self._fail("load_snapshot", response, error)
+            return response
+        response.success = True
+        response.message = f"loaded {request.snapshot_uri}"
+        response.components = result["components"]
+        response.samples = result["samples"]
+        return response
+
+    async def _on_save(
+        self, request: SaveSnapshot.Request, response: SaveSnapshot.Response
+    ) -> SaveSnapshot.Response:
+        try:
+            settings = self._configured().settings
+            if self._snapshot is None:
+                raise SnapshotError("there is no model yet: expected one to be learned or loaded")
+            job = SaveJob(self._snapshot, request.snapshot_uri, settings, request.overwrite)
+            result = await self._learner.run(job, f"saving {request.snapshot_uri}")
+        except IlrDynamicsError as error:
+            self._fail("save_snapshot", response, error)
+            return response
+        response.success = True
+        response.message = f"saved {result['snapshot']}"
+        response.snapshot_uri = result["snapshot"]
+        return response
+
+    async def _on_learn(self, goal: ServerGoalHandle) -> Learn.Result:
+        def publish(progress: Progressed) -> None:
+            bound = math.nan if progress.lower_bound is None else progress.lower_bound
+            goal.publish_feedback(
+                Learn.Feedback(
+                    stage=progress.stage, progress=float(progress.fraction), lower_bound=bound
+                )
+            )
+
+        result = Learn.Result()
+        try:
+            _fill_learned(result, await self._learn(goal.request, publish))
+        except IlrDynamicsError as error:
+            self._fail("learn", result, error)
+            if goal.is_cancel_requested:
+                goal.canceled()
+            else:
+                goal.abort()
+            return result
+        goal.succeed()
+        return result
+
+    def _on_cancel(self, goal: ServerGoalHandle) -> CancelResponse:
+        self._learner.cancel()
+        return CancelResponse.ACCEPT
+
+    def _fail(self, name: str, answer: Any, error: IlrDynamicsError) -> None:
+        answer.success = False
+        answer.message = str(error)
+        self._node.get_logger().error(f"{name}: {error}")
+
+
+def _existing(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SnapshotError(f"the folder {folder} cannot be made: {error}") from error
+    return folder
+
+
+def _fill_learned(answer: UpdateModel.Response | Learn.Result, values: Mapping[str, Any]) -> None:
+    rejected: dict[str, int] = values["rejected"]
+    answer.success = True
+    answer.message = (
+        f"learned from {values['samples_used']} samples in {values['learning_time']:.1f} s"
+    )
+    answer.samples_used = values["samples_used"]
+    answer.samples_rejected = sum(rejected.values())
+    answer.rejection_reasons = list(rejected)
+    answer.rejection_counts = list(rejected.values())
+    answer.components_before = values["components_before"]
+    answer.components_after = values["components_after"]
+    answer.newest_error_before = values["error_before"]
+    answer.newest_error_after = values["error_after"]
+    answer.learning_time = values["learning_time"]
+    answer.snapshot_uri = values["snapshot"]

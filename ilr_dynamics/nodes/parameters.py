@@ -1,0 +1,158 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The parameters of /inverse_dynamics. config/wam4.yaml gives their values for the WAM."""
+
+from __future__ import annotations
+
+from rclpy.parameter import Parameter
+
+from ilr_dynamics.nodes.parameter_table import ParameterRow as Row
+
+__all__ = ["CONTROLLERS", "PARAMETERS"]
+
+CONTROLLERS = ("pd", "analytic", "ilr")
+
+_PER_JOINT = Parameter.Type.DOUBLE_ARRAY
+
+PARAMETERS = (
+    Row("robot", "wam4", "arm of the package or path of a URDF file", read_only=True),
+    Row(
+        "joints",
+        ["j1", "j2", "j3", "j4"],
+        "names of the joints in messages, from base to tool",
+        read_only=True,
+    ),
+    Row("rate", 500.0, "joint states a second", "Hz", 10.0, 5000.0, read_only=True),
+    Row(
+        "driver_compensates_gravity",
+        False,
+        "whether the driver adds the gravity torque to the command",
+        read_only=True,
+    ),
+    Row(
+        "command.interface",
+        "joint_state",
+        "message of the torque command",
+        choices=("joint_state", "float64_multi_array"),
+        read_only=True,
+    ),
+    Row("controller", "analytic", "source of the feed-forward", choices=CONTROLLERS),
+    Row("gains.kp", _PER_JOINT, "stiffness per joint", "Nm/rad"),
+    Row("gains.kd", _PER_JOINT, "damping per joint", "Nms/rad"),
+    Row("limits.position_margin", 0.05, "margin to the joint range", "rad", 0.0, 1.0),
+    Row("limits.velocity", _PER_JOINT, "largest desired velocity per joint", "rad/s"),
+    Row("limits.torque", _PER_JOINT, "largest commanded torque per joint", "Nm"),
+    Row("limits.torque_rate", _PER_JOINT, "largest change of the command per joint", "Nm/s"),
+    Row(
+        "trajectory.start_tolerance",
+        _PER_JOINT,
+        "largest distance of a trajectory's start from the present reference per joint",
+        "rad",
+    ),
+    Row(
+        "trajectory.allow_linear",
+        False,
+        "whether trajectories of positions alone are followed, without feed-forward of motion",
+    ),
+    Row(
+        "trajectory.fade_time",
+        0.5,
+        "time over which the difference to a new trajectory fades",
+        "s",
+        0.01,
+        10.0,
+        read_only=True,
+    ),
+    Row(
+        "feedforward.fade_time",
+        0.1,
+        "time over which one feed-forward gives way to the next",
+        "s",
+        0.01,
+        10.0,
+        read_only=True,
+    ),
+    Row(
+        "feedforward.fallback",
+        "analytic",
+        "feed-forward where the learned model does not know",
+        choices=("none", "analytic"),
+    ),
+    Row(
+        "gate.unseen_trusted",
+        0.2,
+        "weight of the unseen component up to which the learned torque is fully used",
+        "",
+        0.0,
+        1.0,
+    ),
+    Row(
+        "gate.unseen_refused",
+        0.8,
+        "weight of the unseen component from which on it is not used",
+        "",
+        0.0,
+        1.0,
+    ),
+    Row(
+        "gate.std_trusted",
+        _PER_JOINT,
+        "predicted spread per joint up to which the learned torque is fully used",
+        "Nm",
+    ),
+    Row(
+        "gate.std_refused",
+        _PER_JOINT,
+        "predicted spread per joint from which on it is not used",
+        "Nm",
+    ),
+    Row("supervision.tracking_error", _PER_JOINT, "largest tracking error per joint", "rad"),
+    Row("supervision.velocity", _PER_JOINT, "largest measured velocity per joint", "rad/s"),
+    Row(
+        "supervision.input_timeout",
+        0.1,
+        "longest time between two joint states",
+        "s",
+        0.001,
+        10.0,
+    ),
+    Row("stop.deceleration", 5.0, "deceleration of a stop", "rad/s^2", 0.1, 100.0),
+    Row(
+        "fault.action",
+        "hold",
+        "whether the arm is held at the place of a fault or let down",
+        choices=("hold", "let_down"),
+    ),
+    Row(
+        "fault.let_down_time",
+        3.0,
+        "time over which the arm is let down",
+        "s",
+        0.1,
+        60.0,
+    ),
+    Row("controller_state.decimation", 10, "joint states for each controller state", "", 1, 5000),
+    Row("diagnostics.period", 1.0, "time between diagnostics", "s", 0.1, 1.0, read_only=True),
+    Row("snapshot", "", "snapshot to load when the node is configured", read_only=True),
+    Row(
+        "learning.snapshot_directory",
+        "",
+        "folder for snapshots without a name; empty: ~/.ros/ilr_dynamics",
+    ),
+    Row("learning.state_topic", "/joint_states", "topic of the joint states in recordings"),
+    Row(
+        "learning.command_topic",
+        "/joint_torque_command",
+        "topic of the torques in recordings; empty: take the efforts of the joint states",
+    ),
+    Row(
+        "learning.sample_rate",
+        100.0,
+        "samples a second to learn from; 0: all",
+        "Hz",
+        0.0,
+        5000.0,
+    ),
+    Row("learning.n_components", 300, "largest number of local models", "", 1, 10000),
+    Row("learning.random_state", 0, "seed of the learner", "", 0, 2**31 - 1),
+)
