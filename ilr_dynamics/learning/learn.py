@@ -1,0 +1,242 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A recording and what is known, to a new model and what changed."""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import LearnerError
+from ..recording import Samples, read_recording, training_samples
+from ..regression import ILR
+from ..regression.mixture_regressor import MixtureRegressor
+from .settings import LearningSettings, load_compatible_snapshot, snapshot_metadata
+
+__all__ = [
+    "LearningReport",
+    "Progress",
+    "ignore_progress",
+    "learn",
+    "learn_from_recording",
+    "read_samples",
+]
+
+Progress = Callable[[str, float, float], None]
+"""Called with the stage ("reading", "learning" or "saving"), the share of it that is done, and
+the lower bound of the newest iteration in nats per sample (NaN before the first)."""
+
+# A later call may change how it learns, not the prior and scales the statistics rest on.
+CALL_PARAMETERS = ("n_components", "max_iterations", "tolerance", "random_state")
+
+NEWEST_SHARE = 0.1
+
+
+def ignore_progress(stage: str, fraction: float, lower_bound: float) -> None:
+    """Report progress to nobody."""
+
+
+@dataclass(frozen=True)
+class LearningReport:
+    """
+    What learning from a recording did.
+
+    Attributes
+    ----------
+    samples_used : int
+        Samples learned from.
+    rejected : dict of str to int
+        Joint states that gave no sample, by reason.
+    components_before, components_after : int
+        Active local models.
+    error_before : list of float
+        Mean squared error of each joint's torque on the newest tenth of the samples, Nm^2, by
+        the model as it was: an error on motions it has not seen. Empty without a model.
+    error_after : list of float
+        The same by the new model, which has learned these samples too: how well it fits, not
+        how well it will do on other motions.
+    learning_time : float
+        Time spent on inference, s.
+    samples_total : int
+        Samples the new model has learned from in all its recordings.
+    """
+
+    samples_used: int
+    rejected: dict[str, int]
+    components_before: int
+    components_after: int
+    error_before: list[float]
+    error_after: list[float]
+    learning_time: float
+    samples_total: int
+
+
+def read_samples(
+    bag_uri: str | Path, settings: LearningSettings, progress: Progress = ignore_progress
+) -> Samples:
+    """
+    Read the samples of a recording.
+
+    Parameters
+    ----------
+    bag_uri : str or Path
+        Folder or file of a rosbag2.
+    settings : LearningSettings
+        Joints, topics and filter.
+    progress : Progress
+        Called as the work proceeds.
+
+    Returns
+    -------
+    Samples
+
+    Raises
+    ------
+    RecordingError
+        The recording cannot be read or holds too little to learn from.
+    """
+    progress("reading", 0.0, math.nan)
+    recording = read_recording(
+        bag_uri,
+        settings.joint_names,
+        state_topic=settings.state_topic,
+        command_topic=settings.command_topic,
+        driver_compensates_gravity=settings.driver_compensates_gravity,
+        limits=settings.limits,
+    )
+    progress("reading", 0.5, math.nan)
+    samples = training_samples(recording, settings.samples)
+    progress("reading", 1.0, math.nan)
+    return samples
+
+
+def learn(
+    samples: Samples,
+    settings: LearningSettings,
+    model: MixtureRegressor | None = None,
+    progress: Progress = ignore_progress,
+) -> tuple[MixtureRegressor, LearningReport]:
+    """
+    Learn from samples, on top of a model if there is one.
+
+    Parameters
+    ----------
+    samples : Samples
+        Inputs and torques, ordered by time.
+    settings : LearningSettings
+        Parameters of the model.
+    model : MixtureRegressor, optional
+        What is known; it is left as it is.
+    progress : Progress
+        Called as the work proceeds.
+
+    Returns
+    -------
+    model : MixtureRegressor
+        A new model.
+    report : LearningReport
+
+    Raises
+    ------
+    InvalidParameterError
+        A parameter of the model is unknown or out of range.
+    LearnerError
+        The new model predicts torques that are not finite.
+    """
+    new_model = _prepare(model, settings)
+    newest = slice(-math.ceil(NEWEST_SHARE * samples.n_used), None)
+    X, Y = samples.X[newest], samples.Y[newest]
+    error_before = [] if model is None else _squared_error(model, X, Y)
+
+    def report_iteration(iteration: int, max_iterations: int, lower_bound: float) -> None:
+        progress("learning", iteration / max_iterations, lower_bound)
+
+    progress("learning", 0.0, math.nan)
+    start = time.perf_counter()
+    new_model.partial_fit(samples.X, samples.Y, callback=report_iteration)
+    learning_time = time.perf_counter() - start
+    error_after = _squared_error(new_model, X, Y)
+    if not np.isfinite(error_after).all():
+        raise LearnerError(
+            f"the new model's torque errors are {error_after}; expected finite numbers"
+        )
+    return new_model, LearningReport(
+        samples_used=samples.n_used,
+        rejected=dict(samples.rejected),
+        components_before=0 if model is None else model.n_active_,
+        components_after=new_model.n_active_,
+        error_before=error_before,
+        error_after=error_after,
+        learning_time=learning_time,
+        samples_total=new_model.n_samples_,
+    )
+
+
+def learn_from_recording(
+    bag_uri: str | Path,
+    settings: LearningSettings,
+    snapshot: str | Path | None = None,
+    progress: Progress = ignore_progress,
+) -> tuple[MixtureRegressor, LearningReport]:
+    """
+    Learn from a recording, on top of a snapshot if there is one.
+
+    Parameters
+    ----------
+    bag_uri : str or Path
+        Folder or file of a rosbag2.
+    settings : LearningSettings
+        The arm and the model.
+    snapshot : str or Path, optional
+        What is known.
+    progress : Progress
+        Called as the work proceeds.
+
+    Returns
+    -------
+    model : MixtureRegressor
+        A new model; its `metadata_` says for which arm, and lists all its recordings.
+    report : LearningReport
+
+    Raises
+    ------
+    RecordingError
+        The recording cannot be read or holds too little to learn from.
+    SnapshotError
+        The snapshot cannot be read or belongs to another arm.
+    InvalidParameterError
+        A setting is out of range.
+    LearnerError
+        The new model predicts torques that are not finite.
+    """
+    known = None if snapshot is None else load_compatible_snapshot(snapshot, settings)
+    samples = read_samples(bag_uri, settings, progress)
+    model, report = learn(samples, settings, known, progress)
+    recordings = [] if known is None else list(known.metadata_.get("recordings", []))
+    model.metadata_ = snapshot_metadata(settings, [*recordings, str(bag_uri)])
+    return model, report
+
+
+def _prepare(model: MixtureRegressor | None, settings: LearningSettings) -> ILR:
+    if model is None:
+        return ILR().set_params(**settings.model)
+    if not isinstance(model, ILR):
+        raise LearnerError(f"the model is a {type(model).__name__}; expected an ILR")
+    # Fitting replaces a model's arrays and never writes into them, so a shallow copy is enough.
+    new_model = copy.copy(model)
+    changes = {name: settings.model[name] for name in CALL_PARAMETERS if name in settings.model}
+    return new_model.set_params(**changes)
+
+
+def _squared_error(
+    model: MixtureRegressor, X: NDArray[np.float64], Y: NDArray[np.float64]
+) -> list[float]:
+    error: list[float] = np.mean((model.predict(X) - Y) ** 2, axis=0).tolist()
+    return error

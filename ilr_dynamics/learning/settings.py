@@ -1,0 +1,173 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What a model is learned for, and whether a snapshot was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from ..exceptions import InvalidParameterError, SnapshotError
+from ..recording import BagLimits, SampleSettings
+from ..regression import load_snapshot
+from ..regression.mixture_regressor import MixtureRegressor
+
+__all__ = ["UNITS", "LearningSettings", "load_compatible_snapshot", "snapshot_metadata"]
+
+UNITS = {"position": "rad", "velocity": "rad/s", "acceleration": "rad/s^2", "torque": "Nm"}
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class LearningSettings:
+    """
+    The arm, its recordings and the model that learns from them.
+
+    Attributes
+    ----------
+    joint_names : tuple of str
+        Joints of the arm, in the order of the model's columns.
+    driver_compensates_gravity : bool
+        Whether the driver adds the gravity torque to what it is sent.
+    state_topic : str
+        Topic of the measured joint states in recordings.
+    command_topic : str or None
+        Topic of the commanded torques in recordings (`read_recording`).
+    model : mapping
+        Parameters of `ILR`.
+    samples : SampleSettings
+        How states become samples.
+    limits : BagLimits
+        How large a recording may be.
+    """
+
+    joint_names: tuple[str, ...]
+    driver_compensates_gravity: bool = False
+    state_topic: str = "/joint_states"
+    command_topic: str | None = "/joint_torque_command"
+    model: Mapping[str, Any] = field(default_factory=dict)
+    samples: SampleSettings = SampleSettings()
+    limits: BagLimits = BagLimits()
+
+    def __post_init__(self) -> None:
+        """Refuse settings that cannot be meant."""
+        names = self.joint_names
+        named = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
+        if not named or not names or len(set(names)) != len(names):
+            raise InvalidParameterError(
+                f"joint_names are {names!r}; expected one or more different names"
+            )
+        if not isinstance(self.driver_compensates_gravity, bool):
+            raise InvalidParameterError(
+                f"driver_compensates_gravity is {self.driver_compensates_gravity!r}; "
+                "expected true or false"
+            )
+
+    def to_json(self) -> dict[str, Any]:
+        """Settings as values that JSON can hold."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """
+        Take settings from JSON.
+
+        Raises
+        ------
+        InvalidParameterError
+            A setting is unknown, missing or of the wrong kind.
+        """
+        values = dict(values)
+        if isinstance(values.get("joint_names"), list):
+            values["joint_names"] = tuple(values["joint_names"])
+        values["samples"] = from_fields(SampleSettings, values.get("samples", {}))
+        values["limits"] = from_fields(BagLimits, values.get("limits", {}))
+        return from_fields(cls, values)
+
+
+def from_fields(kind: type[T], values: Mapping[str, Any]) -> T:
+    """
+    Make a dataclass of its fields by name.
+
+    Raises
+    ------
+    InvalidParameterError
+        A field is unknown or missing.
+    """
+    known = [entry.name for entry in fields(kind)]  # type: ignore[arg-type]
+    unknown = [name for name in values if name not in known]
+    if unknown:
+        raise InvalidParameterError(
+            f"unknown {kind.__name__} {', '.join(unknown)}; expected {', '.join(known)}"
+        )
+    try:
+        return kind(**values)
+    except TypeError as error:
+        raise InvalidParameterError(f"incomplete {kind.__name__}: {error}") from error
+
+
+def snapshot_metadata(settings: LearningSettings, recordings: list[str]) -> dict[str, Any]:
+    """
+    What a snapshot says about the arm it was learned for.
+
+    Parameters
+    ----------
+    settings : LearningSettings
+        The arm.
+    recordings : list of str
+        URIs of all recordings the model has learned from.
+
+    Returns
+    -------
+    dict
+        Values for `MixtureRegressor.save`.
+    """
+    return {
+        "joint_names": list(settings.joint_names),
+        "driver_compensates_gravity": settings.driver_compensates_gravity,
+        "units": UNITS,
+        "recordings": recordings,
+    }
+
+
+def load_compatible_snapshot(path: str | Path, settings: LearningSettings) -> MixtureRegressor:
+    """
+    Load a snapshot and make sure that it belongs to this arm.
+
+    Parameters
+    ----------
+    path : str or Path
+        Snapshot file.
+    settings : LearningSettings
+        The arm.
+
+    Returns
+    -------
+    MixtureRegressor
+
+    Raises
+    ------
+    SnapshotError
+        The file cannot be read, or the model is for other joints, for the other gravity setting,
+        in other units or of another size.
+    """
+    if not str(path).strip():
+        raise SnapshotError("the snapshot has no URI; expected a .npz file")
+    path = Path(path).expanduser()
+    model = load_snapshot(path)
+    for name, expected in snapshot_metadata(settings, []).items():
+        found = model.metadata_.get(name)
+        if name != "recordings" and found != expected:
+            raise SnapshotError(
+                f"the snapshot {path} is for {name} = {found}; expected {expected}"
+            )
+    n_joints = len(settings.joint_names)
+    if (model.n_features_in_, model.n_outputs_) != (3 * n_joints, n_joints):
+        raise SnapshotError(
+            f"the snapshot {path} maps {model.n_features_in_} inputs to {model.n_outputs_} "
+            f"outputs; expected {3 * n_joints} to {n_joints} for {n_joints} joints"
+        )
+    return model

@@ -1,0 +1,186 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The learner process: one job on stdin, lines of JSON on stdout, its log on stderr.
+
+Lines are {"event": "progress", "stage", "fraction", "lower_bound"}, and last either
+{"event": "result", ...} or {"event": "error", "message"}. Files appear whole or not at all, so a
+job that fails or is killed changes nothing.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import math
+import os
+import signal
+import sys
+import traceback
+import uuid
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, Any
+
+from ..exceptions import IlrDynamicsError, SnapshotError
+from ..regression.mixture_regressor import MixtureRegressor
+from .jobs import Job, LoadJob, SaveJob, UpdateJob, decode_job
+from .learn import Progress, learn_from_recording
+from .settings import load_compatible_snapshot
+
+__all__ = ["main", "run_job"]
+
+NICENESS = 10
+PR_SET_PDEATHSIG = 1
+
+
+def run_job(job: Job, progress: Progress) -> dict[str, Any]:
+    """
+    Do a job.
+
+    Parameters
+    ----------
+    job : Job
+        What to do.
+    progress : Progress
+        Called as the work proceeds.
+
+    Returns
+    -------
+    dict
+        "snapshot", "components" and "samples" (all that the model has learned from); except for
+        a `SaveJob` "predictor"; for an `UpdateJob` the fields of `LearningReport` too.
+
+    Raises
+    ------
+    IlrDynamicsError
+        The job cannot be done; nothing has changed.
+    """
+    if isinstance(job, UpdateJob):
+        return _update(job, progress)
+    if isinstance(job, LoadJob):
+        return _load(job)
+    return _save(job)
+
+
+def _update(job: UpdateJob, progress: Progress) -> dict[str, Any]:
+    folder = _folder(job.directory)
+    if job.snapshot_uri:
+        snapshot = _target(job.snapshot_uri)
+    else:
+        snapshot = folder / f"{uuid.uuid4().hex}.npz"
+    model, report = learn_from_recording(job.bag_uri, job.settings, job.snapshot, progress)
+    progress("saving", 0.0, math.nan)
+    result = _save_both(model, snapshot, folder)
+    progress("saving", 1.0, math.nan)
+    return {**result, **asdict(report)}
+
+
+def _load(job: LoadJob) -> dict[str, Any]:
+    folder = _folder(job.directory)
+    model = load_compatible_snapshot(job.snapshot_uri, job.settings)
+    return _save_both(model, folder / f"{uuid.uuid4().hex}.npz", folder)
+
+
+def _save(job: SaveJob) -> dict[str, Any]:
+    snapshot = _target(job.snapshot_uri)
+    if snapshot.exists() and not job.overwrite:
+        raise SnapshotError(f"the snapshot {snapshot} exists; expected a new name, or overwrite")
+    model = load_compatible_snapshot(job.snapshot, job.settings)
+    model.save(snapshot)
+    return _description(model, snapshot)
+
+
+def _save_both(model: MixtureRegressor, snapshot: Path, folder: Path) -> dict[str, Any]:
+    """Write the predictor for the control process to map, and then the snapshot."""
+    predictor = folder / f"{uuid.uuid4().hex}.predictor"
+    try:
+        model.predictor().save(predictor)
+    except OSError as error:
+        raise SnapshotError(f"cannot write the predictor {predictor}: {error}") from error
+    try:
+        model.save(snapshot)
+    except SnapshotError:
+        predictor.unlink()
+        raise
+    return {**_description(model, snapshot), "predictor": str(predictor)}
+
+
+def _description(model: MixtureRegressor, snapshot: Path) -> dict[str, Any]:
+    return {
+        "snapshot": str(snapshot),
+        "components": model.n_active_,
+        "samples": model.n_samples_,
+    }
+
+
+def _folder(path: str) -> Path:
+    folder = Path(path).expanduser()
+    if not path or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise SnapshotError(f"the folder {path!r} cannot be written; expected an existing folder")
+    return folder
+
+
+def _target(uri: str) -> Path:
+    """File to write, found out before any learning whether it can be."""
+    if not uri.strip():
+        raise SnapshotError("the snapshot has no URI; expected a file to write")
+    target = Path(uri).expanduser()
+    if target.is_dir():
+        raise SnapshotError(f"the snapshot {target} is a folder; expected a file to write")
+    _folder(str(target.parent))
+    return target
+
+
+def main() -> int:
+    """
+    Run the job on stdin and return the exit code: 0 after a result.
+
+    With an argument, the process id of the parent, the learner ends when the parent does.
+    """
+    if len(sys.argv) > 1:
+        _die_with_parent(int(sys.argv[1]))
+    channel = _claim_stdout()
+    os.nice(NICENESS)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+
+    def report(stage: str, fraction: float, lower_bound: float) -> None:
+        bound = lower_bound if math.isfinite(lower_bound) else None
+        _send(channel, "progress", stage=stage, fraction=fraction, lower_bound=bound)
+
+    try:
+        job = decode_job(sys.stdin.readline())
+        result = run_job(job, report)
+    except IlrDynamicsError as error:
+        _send(channel, "error", message=str(error))
+    except Exception as error:
+        traceback.print_exc()
+        _send(channel, "error", message=f"learning failed: {type(error).__name__}: {error}")
+    else:
+        _send(channel, "result", **result)
+        return 0
+    return 1
+
+
+def _claim_stdout() -> IO[str]:
+    """Keep stdout for events: whatever else is printed goes to the log."""
+    channel = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return channel
+
+
+def _send(channel: IO[str], event: str, **values: Any) -> None:
+    channel.write(json.dumps({"event": event, **values}) + "\n")
+    channel.flush()
+
+
+def _die_with_parent(parent: int) -> None:
+    """Ask the kernel to end this process when the one that started it ends (Linux)."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        sys.exit("the process that started this learner has ended")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,50 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings of a small arm whose torques are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ilr_dynamics.learning import LearningSettings
+from ilr_dynamics.recording import RecordingWriter
+
+JOINTS = ("j1", "j2")
+
+
+@pytest.fixture(scope="session")
+def arm_settings() -> LearningSettings:
+    return LearningSettings(JOINTS, model={"n_components": 8, "random_state": 0})
+
+
+@pytest.fixture(scope="session")
+def record_motion(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Record two pendulums with viscous friction; the torque acts as long as it is measured."""
+
+    def record(amplitude: float = 0.4, n_states: int = 800, joints=JOINTS) -> Path:
+        path = tmp_path_factory.mktemp("recordings") / "bag"
+        period = 2_000_000
+        rate = 2.0 * np.pi * np.array([0.9, 1.3])
+        time = 1e-9 * period * np.arange(n_states)[:, np.newaxis]
+        q = amplitude * np.sin(rate * time)
+        # The command that is at work at this time was sent three half periods before.
+        later = time + 1.5e-9 * period
+        q_then, qd_then = amplitude * np.sin(rate * later), amplitude * rate * np.cos(rate * later)
+        torque = -0.5 * rate**2 * q_then + 0.3 * qd_then + 4.0 * np.sin(q_then)
+        with RecordingWriter(path) as writer:
+            for k in range(n_states):
+                stamp = period * (k + 1)
+                writer.write_joint_state("/joint_states", stamp, joints, q[k])
+                writer.write_joint_state("/joint_torque_command", stamp, joints, effort=torque[k])
+        return path
+
+    return record
+
+
+@pytest.fixture(scope="session")
+def bag(record_motion) -> Path:
+    return record_motion()

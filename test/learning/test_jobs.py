@@ -1,0 +1,50 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ilr_dynamics.exceptions import IlrDynamicsError
+from ilr_dynamics.learning import LearningSettings, LoadJob, SaveJob, UpdateJob
+from ilr_dynamics.learning.jobs import decode_job, encode_job
+
+SETTINGS = LearningSettings(("j1",))
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        UpdateJob("/data/run 1", "/tmp", SETTINGS, "/tmp/old.npz", "/data/new.npz"),
+        UpdateJob("/data/Läufe\n", "/tmp", SETTINGS),
+        LoadJob("/data/model.npz", "/tmp", SETTINGS),
+        SaveJob("/tmp/model.npz", "/data/model.npz", SETTINGS, overwrite=True),
+    ],
+)
+def test_jobs_survive_their_line(job):
+    line = encode_job(job)
+    assert "\n" not in line
+    assert decode_job(line) == job
+
+
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ("", "is not JSON"),
+        ("update", "is not JSON"),
+        ("[]", "no known kind; expected update, load, save"),
+        ('{"kind": "forget"}', "no known kind"),
+        ('{"kind": []}', "no known kind"),
+        ('{"kind": "load"}', "settings None"),
+        ('{"kind": "load", "settings": {"joint_names": ["j1"]}}', "incomplete LoadJob"),
+        (
+            json.dumps({"kind": "load", "speed": 1, "settings": {"joint_names": ["j1"]}}),
+            "unknown LoadJob speed",
+        ),
+    ],
+)
+def test_lines_that_are_no_job_are_refused(line, message):
+    with pytest.raises(IlrDynamicsError, match=message):
+        decode_job(line)

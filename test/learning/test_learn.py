@@ -1,0 +1,91 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ilr_dynamics.exceptions import InvalidParameterError, RecordingError, SnapshotError
+from ilr_dynamics.learning import learn, learn_from_recording, read_samples
+
+
+def test_first_recording_makes_a_model_that_explains_it(bag, arm_settings):
+    model, report = learn_from_recording(bag, arm_settings)
+    samples = read_samples(bag, arm_settings)
+    assert report.samples_used == report.samples_total == samples.n_used
+    assert report.samples_used + sum(report.rejected.values()) == 800
+    assert (report.components_before, report.error_before) == (0, [])
+    assert report.components_after == model.n_active_
+    newest = slice(-math.ceil(samples.n_used / 10), None)
+    error = np.mean((model.predict(samples.X[newest]) - samples.Y[newest]) ** 2, axis=0)
+    np.testing.assert_allclose(report.error_after, error)
+    assert (error < 0.02 * samples.Y[newest].var(axis=0)).all()
+
+
+def test_second_recording_is_learned_on_top_of_the_first(
+    bag, record_motion, arm_settings, tmp_path
+):
+    first, _ = learn_from_recording(bag, arm_settings)
+    first.save(tmp_path / "first.npz")
+    before = (tmp_path / "first.npz").read_bytes()
+    wide = record_motion(amplitude=0.8)
+    second, report = learn_from_recording(wide, arm_settings, tmp_path / "first.npz")
+    samples = read_samples(wide, arm_settings)
+    newest = slice(-math.ceil(samples.n_used / 10), None)
+    error = np.mean((first.predict(samples.X[newest]) - samples.Y[newest]) ** 2, axis=0)
+    np.testing.assert_allclose(report.error_before, error)
+    assert (np.array(report.error_after) < np.array(report.error_before)).all()
+    assert report.components_before == first.n_active_
+    assert second.n_samples_ == report.samples_total == first.n_samples_ + report.samples_used
+    assert second.metadata_["recordings"] == [str(bag), str(wide)]
+    assert (tmp_path / "first.npz").read_bytes() == before
+
+
+def test_known_model_is_left_as_it_is(bag, record_motion, arm_settings):
+    samples = read_samples(bag, arm_settings)
+    model, _ = learn(samples, arm_settings)
+    statistics, parameters = model.statistics_.copy(), model.get_params()
+    more = replace(arm_settings, model={"n_components": 3, "max_iterations": 2})
+    newer, _ = learn(read_samples(record_motion(0.8), arm_settings), more, model)
+    np.testing.assert_array_equal(model.statistics_, statistics)
+    assert model.get_params() == parameters
+    assert newer.get_params() == {**parameters, "n_components": 3, "max_iterations": 2}
+
+
+def test_progress_runs_through_the_stages(bag, arm_settings):
+    seen = []
+    learn_from_recording(bag, arm_settings, progress=lambda *event: seen.append(event))
+    stages = [stage for stage, _, _ in seen]
+    assert stages == sorted(stages, key=["reading", "learning"].index)
+    assert all(0.0 <= fraction <= 1.0 for _, fraction, _ in seen)
+    bounds = [bound for stage, _, bound in seen if stage == "learning" and math.isfinite(bound)]
+    assert len(bounds) > 1
+    assert bounds[-1] > bounds[0]
+
+
+def test_same_recording_gives_the_same_model(bag, arm_settings):
+    first, second = (learn_from_recording(bag, arm_settings)[0] for _ in range(2))
+    np.testing.assert_array_equal(first.statistics_, second.statistics_)
+
+
+def test_unknown_model_parameter_is_named(bag, arm_settings):
+    with pytest.raises(InvalidParameterError, match="'components'"):
+        learn_from_recording(bag, replace(arm_settings, model={"components": 3}))
+
+
+def test_recording_of_another_arm_is_refused(record_motion, arm_settings):
+    bag = record_motion(joints=("k1", "k2"))
+    with pytest.raises(RecordingError, match="k1, k2 .* expected j1, j2"):
+        learn_from_recording(bag, arm_settings)
+
+
+def test_snapshot_with_the_other_gravity_setting_is_refused(bag, arm_settings, tmp_path):
+    model, _ = learn_from_recording(bag, arm_settings)
+    model.save(tmp_path / "model.npz")
+    other = replace(arm_settings, driver_compensates_gravity=True)
+    with pytest.raises(SnapshotError, match="driver_compensates_gravity = False; expected True"):
+        learn_from_recording(bag, other, tmp_path / "model.npz")

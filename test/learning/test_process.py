@@ -1,0 +1,189 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ilr_dynamics.exceptions import LearnerError
+from ilr_dynamics.learning import Failed, Finished, LearnerProcess, Progressed, UpdateJob
+from ilr_dynamics.learning.jobs import encode_job
+
+TIMEOUT = 60.0
+
+
+def wait(condition):
+    """Wait for a condition, as a timer of a control loop would."""
+    deadline = time.monotonic() + TIMEOUT
+    while not condition():
+        assert time.monotonic() < deadline, "nothing happened"
+        time.sleep(0.005)
+
+
+def collect(learner):
+    """All events of a learner."""
+    events = []
+    wait(lambda: events.extend(learner.poll()) or learner.ended)
+    assert learner.poll() == []
+    return events
+
+
+def is_running(pid):
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def python(code):
+    return [sys.executable, "-c", code]
+
+
+@pytest.fixture
+def job(bag, arm_settings, tmp_path):
+    return UpdateJob(str(bag), str(tmp_path), arm_settings)
+
+
+@pytest.fixture
+def long_job(bag, arm_settings, tmp_path):
+    """A job that is at work for many seconds."""
+    model = {"n_components": 300, "max_iterations": 100_000, "tolerance": 1e-300}
+    return UpdateJob(str(bag), str(tmp_path), replace(arm_settings, model=model))
+
+
+@pytest.fixture
+def busy_learner(long_job):
+    """A learner in the middle of its work."""
+    learner = LearnerProcess(long_job)
+    events = []
+    wait(lambda: events.extend(learner.poll()) or any(e.stage == "learning" for e in events))
+    yield learner
+    learner.close()
+
+
+def test_good_job_reports_progress_and_ends_with_its_result(job):
+    *progress, last = collect(LearnerProcess(job))
+    assert all(isinstance(event, Progressed) for event in progress)
+    assert [event.stage for event in progress][0] == "reading"
+    assert isinstance(last, Finished)
+    assert Path(last.values["snapshot"]).exists() and Path(last.values["predictor"]).exists()
+
+
+def test_bad_job_ends_with_the_reason(job):
+    *_, last = collect(LearnerProcess(replace(job, bag_uri="/nowhere/bag")))
+    assert isinstance(last, Failed)
+    assert "'/nowhere/bag' does not exist; expected" in last.message
+
+
+def test_polling_and_starting_do_not_wait(long_job):
+    start = time.perf_counter()
+    learner = LearnerProcess(long_job)
+    times = [time.perf_counter() - start]
+    for _ in range(300):
+        start = time.perf_counter()
+        learner.poll()
+        times.append(time.perf_counter() - start)
+        time.sleep(0.002)
+    learner.close()
+    # The learner takes about a second to say its first word: waiting for it would show.
+    assert times[0] < 0.25
+    assert sorted(times)[-10] < 0.02
+
+
+def test_learner_runs_at_low_priority_in_a_group_of_its_own(busy_learner):
+    pid = busy_learner.pid
+    assert os.getpriority(os.PRIO_PROCESS, pid) >= 10
+    assert os.getpgid(pid) == pid != os.getpgid(0)
+    threads = len(list(Path(f"/proc/{pid}/task").iterdir()))
+    assert threads == 1
+
+
+def test_cancelled_learner_ends_and_leaves_nothing(busy_learner, tmp_path):
+    busy_learner.cancel()
+    *_, last = collect(busy_learner)
+    assert last == Failed("learning was cancelled")
+    assert not is_running(busy_learner.pid)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_killed_learner_ends_and_leaves_nothing(busy_learner, tmp_path):
+    busy_learner.kill()
+    assert collect(busy_learner)[-1] == Failed("learning was cancelled")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_learner_killed_by_someone_else_is_a_failure(busy_learner, tmp_path):
+    os.kill(busy_learner.pid, signal.SIGKILL)
+    last = collect(busy_learner)[-1]
+    assert isinstance(last, Failed)
+    assert "ended without a result (signal SIGKILL" in last.message
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_cancel_after_the_end_changes_nothing(job):
+    learner = LearnerProcess(job)
+    last = collect(learner)[-1]
+    learner.cancel()
+    learner.kill()
+    assert isinstance(last, Finished)
+    assert learner.poll() == []
+
+
+@pytest.mark.parametrize(
+    "code, message",
+    [
+        ("print('hello')", "the learner said b'hello'; expected a JSON event"),
+        ("print('{}', flush=True); import time; time.sleep(60)", "said b'{}'"),
+        ("print('[1]')", "said b'[1]'"),
+        ('print(\'{"event": "progress"}\')', "expected a JSON event"),
+        ("import sys; sys.stdout.write('x' * 3_000_000)", "said b'xxx"),
+        ("import sys; sys.stdout.buffer.write(bytes(range(256)))", "expected a JSON event"),
+        ("", "ended without a result (exit code 0; nothing in its log)"),
+        ("raise SystemExit('no licence')", "(exit code 1; no licence)"),
+        ("1 / 0", "ZeroDivisionError"),
+        ("import os; os.abort()", "signal SIGABRT"),
+    ],
+)
+def test_process_that_is_no_learner_is_a_failure(job, code, message):
+    last = collect(LearnerProcess(job, python(code)))[-1]
+    assert isinstance(last, Failed)
+    assert message in last.message
+
+
+def test_log_does_not_block_the_learner(job):
+    code = "import sys; sys.stderr.write('x' * 1_000_000); print('{\"event\": \"result\"}')"
+    assert collect(LearnerProcess(job, python(code)))[-1] == Finished({})
+
+
+def test_program_that_cannot_be_started_is_an_error(job):
+    with pytest.raises(LearnerError, match="cannot be started"):
+        LearnerProcess(job, ["/nowhere/python"])
+
+
+def test_learner_ends_with_its_parent(long_job, tmp_path):
+    code = f"""
+import time
+from ilr_dynamics.learning import LearnerProcess
+from ilr_dynamics.learning.jobs import decode_job
+learner = LearnerProcess(decode_job({encode_job(long_job)!r}))
+while not any(event.stage == "learning" for event in learner.poll()):
+    time.sleep(0.005)
+print(learner.pid, flush=True)
+time.sleep(60)
+"""
+    parent = subprocess.Popen(python(code), stdout=subprocess.PIPE, text=True)
+    pid = int(parent.stdout.readline())
+    assert is_running(pid)
+    parent.kill()
+    parent.communicate()
+    wait(lambda: not is_running(pid))
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,154 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from ilr_dynamics.exceptions import RecordingError, SnapshotError
+from ilr_dynamics.learning import LoadJob, SaveJob, UpdateJob, learn_from_recording
+from ilr_dynamics.learning.jobs import encode_job
+from ilr_dynamics.learning.worker import run_job
+from ilr_dynamics.regression import Predictor, load_snapshot
+
+
+def run_worker(line):
+    """Run the real process; return its events, exit code and log."""
+    done = subprocess.run(
+        [sys.executable, "-m", "ilr_dynamics.learning.worker"],
+        input=line + "\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()], done.returncode, done.stderr
+
+
+def ignore(*_):
+    pass
+
+
+@pytest.fixture(scope="module")
+def model(bag, arm_settings):
+    return learn_from_recording(bag, arm_settings)[0]
+
+
+@pytest.fixture
+def snapshot(model, tmp_path):
+    path = tmp_path / "known.npz"
+    model.save(path)
+    return path
+
+
+def test_update_leaves_snapshot_and_predictor_of_the_same_model(bag, arm_settings, tmp_path):
+    events, exit_code, _ = run_worker(encode_job(UpdateJob(str(bag), str(tmp_path), arm_settings)))
+    assert exit_code == 0
+    assert {event["event"] for event in events[:-1]} == {"progress"}
+    assert [event["stage"] for event in events[:-1]][-1] == "saving"
+    result = events[-1]
+    assert result["event"] == "result"
+    assert result["samples_used"] == result["samples"] > 700
+    model, predictor = load_snapshot(result["snapshot"]), Predictor.open(result["predictor"])
+    assert result["components"] == result["components_after"] == model.n_active_
+    x = np.full(6, 0.1)
+    np.testing.assert_allclose(predictor(x)[0], model.predict(x[np.newaxis])[0], rtol=1e-9)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_result_of_the_process_is_that_of_the_function(bag, arm_settings, tmp_path, model):
+    events, _, _ = run_worker(encode_job(UpdateJob(str(bag), str(tmp_path), arm_settings)))
+    learned = load_snapshot(events[-1]["snapshot"])
+    np.testing.assert_allclose(learned.statistics_, model.statistics_, rtol=1e-9, atol=1e-12)
+
+
+def test_bad_bag_gives_one_error_line_and_no_files(arm_settings, tmp_path):
+    job = UpdateJob("/nowhere/bag", str(tmp_path), arm_settings)
+    events, exit_code, log = run_worker(encode_job(job))
+    assert exit_code == 1
+    (error,) = [event for event in events if event["event"] != "progress"]
+    assert error["event"] == "error"
+    assert error["message"].startswith("recording '/nowhere/bag' does not exist; expected")
+    assert log == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("line", ["", "garbage", '{"kind": "dance"}', "\0", "[" * 100000])
+def test_garbage_gives_one_error_line(line):
+    events, exit_code, _ = run_worker(line)
+    assert exit_code == 1
+    (event,) = events
+    assert event["event"] == "error"
+
+
+def test_update_saves_where_it_is_told(bag, arm_settings, tmp_path):
+    target = tmp_path / "mine.npz"
+    job = UpdateJob(str(bag), str(tmp_path), arm_settings, snapshot_uri=str(target))
+    result = run_job(job, ignore)
+    assert result["snapshot"] == str(target)
+    assert load_snapshot(target).n_samples_ == result["samples"]
+
+
+@pytest.mark.parametrize("target", ["/nowhere/model.npz", "/"])
+def test_update_that_could_not_be_saved_is_refused_before_learning(
+    bag, arm_settings, tmp_path, target
+):
+    job = UpdateJob(str(bag), str(tmp_path), arm_settings, snapshot_uri=target)
+    stages = []
+    with pytest.raises(SnapshotError, match="expected a"):
+        run_job(job, lambda stage, *_: stages.append(stage))
+    assert stages == []
+
+
+def test_update_on_a_damaged_snapshot_changes_nothing(bag, arm_settings, tmp_path, snapshot):
+    snapshot.write_bytes(snapshot.read_bytes()[:1000])
+    job = UpdateJob(str(bag), str(tmp_path), arm_settings, str(snapshot))
+    with pytest.raises(SnapshotError, match=str(snapshot)):
+        run_job(job, ignore)
+    assert list(tmp_path.iterdir()) == [snapshot]
+
+
+def test_update_from_a_truncated_bag_changes_nothing(bag, arm_settings, tmp_path):
+    copy = shutil.copytree(bag, tmp_path / "copy")
+    file = copy / "bag.mcap"
+    file.write_bytes(file.read_bytes()[:5000])
+    folder = tmp_path / "out"
+    folder.mkdir()
+    with pytest.raises(RecordingError, match="damaged or truncated"):
+        run_job(UpdateJob(str(copy), str(folder), arm_settings), ignore)
+    assert list(folder.iterdir()) == []
+
+
+def test_load_leaves_a_copy_and_a_predictor(arm_settings, tmp_path, snapshot, model):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    result = run_job(LoadJob(str(snapshot), str(folder), arm_settings), ignore)
+    assert (result["components"], result["samples"]) == (model.n_active_, model.n_samples_)
+    x = np.full(6, 0.1)
+    expected = model.predictor()(x)
+    np.testing.assert_array_equal(Predictor.open(result["predictor"])(x), expected)
+    np.testing.assert_array_equal(load_snapshot(result["snapshot"]).predictor()(x), expected)
+
+
+def test_save_copies_the_model_and_its_metadata(arm_settings, tmp_path, snapshot, model):
+    target = tmp_path / "saved.npz"
+    result = run_job(SaveJob(str(snapshot), str(target), arm_settings), ignore)
+    assert result["snapshot"] == str(target)
+    saved = load_snapshot(target)
+    np.testing.assert_array_equal(saved.statistics_, model.statistics_)
+    assert saved.metadata_ == model.metadata_
+
+
+def test_save_replaces_a_file_only_if_told(arm_settings, tmp_path, snapshot):
+    target = tmp_path / "mine.npz"
+    target.write_text("precious")
+    with pytest.raises(SnapshotError, match="exists; expected a new name, or overwrite"):
+        run_job(SaveJob(str(snapshot), str(target), arm_settings), ignore)
+    assert target.read_text() == "precious"
+    run_job(SaveJob(str(snapshot), str(target), arm_settings, overwrite=True), ignore)
+    assert load_snapshot(target).n_samples_ > 0
