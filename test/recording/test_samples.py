@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ilr_dynamics.exceptions import InvalidParameterError, RecordingError
@@ -112,6 +112,7 @@ def test_standstill_can_be_rejected(recording):
     assert 220 <= samples.n_used <= 300
 
 
+@settings(max_examples=30, deadline=None)
 @given(rate=st.floats(1.0, 1000.0))
 def test_thinned_samples_keep_their_rate(rate):
     time = 2_000_000 * np.arange(1000)
@@ -132,6 +133,7 @@ def test_thinned_samples_keep_their_rate(rate):
     assert samples.n_used + samples.rejected.total() == 1000
 
 
+@settings(max_examples=30, deadline=None)
 @given(
     lost=st.sets(st.integers(0, 599), max_size=200),
     window=st.floats(0.012, 0.3),
@@ -143,9 +145,9 @@ def test_every_state_is_a_sample_or_counted(lost, window, rate):
     position = np.sin(stamp / 1e9)[:, np.newaxis]
     before = Counter(no_torque=len(lost))
     recording = Recording(("j1",), stamp, position, position, position, True, False, before)
-    settings = SampleSettings(filter_window=window, sample_rate=rate, minimum_samples=1)
+    chosen = SampleSettings(filter_window=window, sample_rate=rate, minimum_samples=1)
     try:
-        samples = training_samples(recording, settings)
+        samples = training_samples(recording, chosen)
     except RecordingError as error:
         assert "0 samples from 600 joint states" in str(error)
     else:
