@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from .bag import BagLimits
 from .joint_state import encode_joint_state
-from .recording import Recording, describe_rejections, read_recording
+from .recording import GRAVITY_ANNOTATION, Recording, describe_rejections, read_recording
 from .samples import Samples, SampleSettings, training_samples
 from .writer import RecordingWriter
 
 __all__ = [
+    "GRAVITY_ANNOTATION",
     "BagLimits",
     "Recording",
     "RecordingWriter",

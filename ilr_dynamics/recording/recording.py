@@ -114,7 +114,8 @@ def read_recording(
     ------
     RecordingError
         The bag cannot be read, lacks the topic or the joints, was recorded with the other
-        gravity setting, or has fewer than three usable states.
+        gravity setting, holds only efforts although the driver compensates gravity (it reports
+        the total torque, not what it was sent), or has fewer than three usable states.
     """
     state_topic = _absolute(state_topic)
     topics = [state_topic]
@@ -122,9 +123,9 @@ def read_recording(
         topics.append(_absolute(command_topic))
     bag = read_bag(uri, topics, limits)
     _check_topics(bag, topics, uri)
-    _check_gravity(bag, driver_compensates_gravity, uri)
-
     commanded = any(bag.messages[topic] for topic in topics[1:])
+    _check_gravity(bag, driver_compensates_gravity, commanded, uri)
+
     required = ("position",) if commanded else ("position", "effort")
     states = decode_joint_states(bag.messages[state_topic], joints, required)
     _check_joints(states, joints, state_topic, uri)
@@ -179,12 +180,19 @@ def _check_topics(bag: Bag, topics: Sequence[str], uri: str | Path) -> None:
         raise RecordingError(f"recording {uri} has no messages on {topics[0]}; expected some")
 
 
-def _check_gravity(bag: Bag, driver_compensates_gravity: bool, uri: str | Path) -> None:
+def _check_gravity(
+    bag: Bag, driver_compensates_gravity: bool, commanded: bool, uri: str | Path
+) -> None:
     noted = bag.annotations.get(GRAVITY_ANNOTATION)
     if noted is not None and noted != str(driver_compensates_gravity).lower():
         raise RecordingError(
             f"recording {uri} was made with {GRAVITY_ANNOTATION} = {noted}; "
             f"expected {str(driver_compensates_gravity).lower()}"
+        )
+    if driver_compensates_gravity and not commanded:
+        raise RecordingError(
+            f"recording {uri} has no commanded torques, and the efforts of its joint states "
+            "contain the gravity torque that the driver adds; expected commanded torques"
         )
 
 

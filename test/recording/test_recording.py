@@ -166,3 +166,9 @@ def test_other_gravity_setting_is_refused(motion, write_bag):
     ).driver_compensates_gravity
     with pytest.raises(RecordingError, match="driver_compensates_gravity = true; expected false"):
         read_recording(path, motion.joints)
+
+
+def test_total_effort_is_no_command_where_the_driver_adds_gravity(motion, write_bag):
+    path = write_bag(motion.states(effort=True))
+    with pytest.raises(RecordingError, match="gravity torque that the driver adds; expected"):
+        read_recording(path, motion.joints, driver_compensates_gravity=True)

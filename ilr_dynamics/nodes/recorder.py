@@ -1,0 +1,189 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Node /recorder: joint states and torque commands to a rosbag2."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from ilr_dynamics.exceptions import IlrDynamicsError, RecordingError
+from ilr_dynamics.nodes.parameter_table import ParameterRow as Row
+from ilr_dynamics.nodes.parameter_table import check_choices, declare, read
+from ilr_dynamics.recording import GRAVITY_ANNOTATION, RecordingWriter
+
+__all__ = ["RecorderNode", "main"]
+
+# Ten seconds of messages at 500 Hz: a slow disk delays them and loses none.
+_DEPTH = 5000
+_SPIN_PERIOD = 0.1
+
+PARAMETERS = (
+    Row("uri", "", "folder of the recording; given at the start, recording begins at once"),
+    Row("storage", "mcap", "kind of storage file", choices=("mcap", "sqlite3")),
+    Row(
+        "topics",
+        ["joint_states", "joint_torque_command"],
+        "topics of type sensor_msgs/JointState to record",
+        read_only=True,
+    ),
+    Row(
+        "reliability",
+        "reliable",
+        "quality of service to ask for; drivers with best-effort topics need best_effort",
+        choices=("reliable", "best_effort"),
+        read_only=True,
+    ),
+    Row(
+        GRAVITY_ANNOTATION,
+        "",
+        "noted in the recording: whether the driver adds the gravity torque to the command",
+        choices=("", "true", "false"),
+    ),
+)
+
+
+class RecorderNode(Node):
+    """Write what arrives, message by message as it came, between `start` and `stop`."""
+
+    def __init__(self) -> None:
+        super().__init__("recorder")
+        declare(self, PARAMETERS)
+        values = read(self, PARAMETERS)
+        check_choices(values, PARAMETERS)
+        self._writer: RecordingWriter | None = None
+        self._topics = [self.resolve_topic_name(topic) for topic in values["topics"]]
+        quality = QoSProfile(
+            history=HistoryPolicy.KEEP_LAST,
+            depth=_DEPTH,
+            reliability=ReliabilityPolicy[values["reliability"].upper()],
+        )
+        for topic in self._topics:
+            self.create_subscription(
+                JointState, topic, partial(self._on_message, topic), quality, raw=True
+            )
+        self.create_service(Trigger, "~/start", partial(self._serve, self.start))
+        self.create_service(Trigger, "~/stop", partial(self._serve, self.stop))
+        if values["uri"]:
+            self.get_logger().info(self.start())
+
+    def start(self) -> str:
+        """
+        Begin a recording as the parameters say.
+
+        Returns
+        -------
+        str
+            What is being recorded, for the operator.
+
+        Raises
+        ------
+        RecordingError
+            If a recording is going on or the new one cannot be written.
+        InvalidParameterError
+            If a parameter is none of its choices.
+        """
+        if self._writer is not None:
+            raise RecordingError(
+                f"recording {self._writer.path} is going on; expected one at a time"
+            )
+        values = read(self, PARAMETERS)
+        check_choices(values, PARAMETERS)
+        gravity = values[GRAVITY_ANNOTATION]
+        writer = RecordingWriter(
+            values["uri"], values["storage"], {GRAVITY_ANNOTATION: gravity} if gravity else None
+        )
+        for topic in self._topics:
+            writer.add_topic(topic)
+        self._writer = writer
+        return f"recording {', '.join(self._topics)} to {writer.path}"
+
+    def stop(self) -> str:
+        """
+        Finish the recording.
+
+        Returns
+        -------
+        str
+            What was recorded, for the operator.
+
+        Raises
+        ------
+        RecordingError
+            If there is no recording, or it cannot be finished.
+        """
+        if self._writer is None:
+            raise RecordingError("nothing is being recorded; expected a recording to stop")
+        writer, self._writer = self._writer, None
+        writer.close()
+        counts = ", ".join(f"{count} on {topic}" for topic, count in writer.counts.items())
+        return f"recorded to {writer.path}: {counts}"
+
+    def close(self) -> None:
+        """Finish the recording if there is one."""
+        if self._writer is not None:
+            self.get_logger().info(self.stop())
+
+    def _on_message(self, topic: str, data: bytes) -> None:
+        if self._writer is None:
+            return
+        try:
+            self._writer.write(topic, time.time_ns(), data)
+        except RecordingError as error:
+            self.get_logger().error(str(error))
+            self._writer.abort()
+            self._writer = None
+
+    def _serve(
+        self, action: Callable[[], str], request: Trigger.Request, response: Trigger.Response
+    ) -> Trigger.Response:
+        try:
+            response.message = action()
+            response.success = True
+            self.get_logger().info(response.message)
+        except IlrDynamicsError as error:
+            response.message = str(error)
+            self.get_logger().error(response.message)
+        return response
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Record until SIGINT or SIGTERM, then finish the recording; 1 if that is impossible."""
+    # rclpy's own handlers would end the spinning before the recording is finished.
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    stopping = False
+
+    def stop(number: int, frame: object) -> None:
+        nonlocal stopping
+        stopping = True
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    executor = SingleThreadedExecutor()
+    try:
+        node = RecorderNode()
+        executor.add_node(node)
+        while not stopping:
+            executor.spin_once(timeout_sec=_SPIN_PERIOD)
+        node.close()
+    except IlrDynamicsError as error:
+        rclpy.logging.get_logger("recorder").error(str(error))
+        return 1
+    finally:
+        executor.shutdown()
+        rclpy.shutdown()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

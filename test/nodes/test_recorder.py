@@ -1,0 +1,192 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The recorder as a process, over DDS."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from array import array
+
+import numpy as np
+import pytest
+import rclpy
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.srv import SetParameters
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from ilr_dynamics.exceptions import RecordingError
+from ilr_dynamics.recording import read_recording
+
+DOMAIN = 10 + os.getpid() % 40
+JOINTS = ["j1", "j2"]
+TIMEOUT = 20.0
+DEEP = QoSProfile(depth=5000)
+
+
+class Arm:
+    """Publishes joint states and the torques that answer them."""
+
+    def __init__(self, node: Node, executor: SingleThreadedExecutor) -> None:
+        self.node, self.executor = node, executor
+        self.states = node.create_publisher(JointState, "joint_states", DEEP)
+        self.torques = node.create_publisher(JointState, "joint_torque_command", DEEP)
+        self.count = 0
+
+    def wait_for_recorder(self):
+        deadline = time.monotonic() + TIMEOUT
+        while min(p.get_subscription_count() for p in (self.states, self.torques)) == 0:
+            assert time.monotonic() < deadline, "the recorder does not listen"
+            time.sleep(0.02)
+
+    def move(self, cycles):
+        """Publish states and torques at 500 Hz; return the positions."""
+        positions = np.random.default_rng(self.count).normal(size=(cycles, 2))
+        for q in positions:
+            self.count += 1
+            state, torque = JointState(name=JOINTS), JointState(name=JOINTS)
+            for message in (state, torque):
+                message.header.stamp.nanosec = 2_000_000 * self.count
+            state.position, torque.effort = array("d", q), array("d", 10.0 * q)
+            self.states.publish(state)
+            self.torques.publish(torque)
+            time.sleep(0.002)
+        return positions
+
+    def call(self, kind, name, request):
+        client = self.node.create_client(kind, f"/recorder/{name}")
+        assert client.wait_for_service(timeout_sec=TIMEOUT), f"no service {name}"
+        future = client.call_async(request)
+        self.executor.spin_until_future_complete(future, timeout_sec=TIMEOUT)
+        assert future.done(), f"no answer from {name}"
+        return future.result()
+
+    def trigger(self, name):
+        return self.call(Trigger, name, Trigger.Request())
+
+    def set_uri(self, uri):
+        parameter = Parameter("uri", value=str(uri)).to_parameter_msg()
+        assert isinstance(parameter, ParameterMessage)
+        request = SetParameters.Request(parameters=[parameter])
+        assert self.call(SetParameters, "set_parameters", request).results[0].successful
+
+
+@pytest.fixture
+def arm():
+    context = Context()
+    rclpy.init(context=context, domain_id=DOMAIN)
+    node = Node("arm", context=context)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+    yield Arm(node, executor)
+    executor.shutdown()
+    node.destroy_node()
+    rclpy.shutdown(context=context)
+
+
+@pytest.fixture
+def start_recorder():
+    processes = []
+
+    def start(**parameters):
+        arguments = [
+            word for name, value in parameters.items() for word in ("-p", f"{name}:={value}")
+        ]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "ilr_dynamics.nodes.recorder", "--ros-args", *arguments],
+            env={
+                **os.environ,
+                "ROS_DOMAIN_ID": str(DOMAIN),
+                "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
+            },
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        processes.append(process)
+        return process
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
+def test_runs_are_recorded_one_after_the_other(arm, start_recorder, tmp_path, storage):
+    recorder = start_recorder(storage=storage)
+    arm.wait_for_recorder()
+    for name in ("first", "second"):
+        arm.set_uri(tmp_path / name)
+        answer = arm.trigger("start")
+        assert answer.success, answer.message
+        positions = arm.move(100)
+        time.sleep(0.2)
+        answer = arm.trigger("stop")
+        assert answer.success, answer.message
+        assert answer.message.endswith("100 on /joint_states, 100 on /joint_torque_command")
+        recording = read_recording(tmp_path / name, JOINTS)
+        np.testing.assert_array_equal(recording.position, positions)
+        np.testing.assert_array_equal(recording.torque, 10.0 * positions)
+        assert recording.rejected == {}
+    recorder.send_signal(signal.SIGINT)
+    assert recorder.wait(TIMEOUT) == 0
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_recording_is_finished_when_the_process_is_asked_to_end(
+    arm, start_recorder, tmp_path, end
+):
+    uri = tmp_path / "run"
+    recorder = start_recorder(uri=uri, driver_compensates_gravity="'true'")
+    arm.wait_for_recorder()
+    positions = arm.move(50)
+    time.sleep(0.3)
+    recorder.send_signal(end)
+    assert recorder.wait(TIMEOUT) == 0
+    recording = read_recording(uri, JOINTS, driver_compensates_gravity=True)
+    np.testing.assert_array_equal(recording.position, positions)
+    with pytest.raises(RecordingError, match="driver_compensates_gravity = true"):
+        read_recording(uri, JOINTS)
+
+
+def test_killed_recorder_leaves_a_recording_that_is_refused(arm, start_recorder, tmp_path):
+    recorder = start_recorder(uri=tmp_path / "run")
+    arm.wait_for_recorder()
+    arm.move(20)
+    recorder.kill()
+    recorder.wait(TIMEOUT)
+    with pytest.raises(RecordingError, match="is unfinished"):
+        read_recording(tmp_path / "run", JOINTS)
+
+
+def test_requests_that_make_no_sense_are_answered_with_the_reason(arm, start_recorder, tmp_path):
+    start_recorder()
+    assert arm.trigger("start").message == ("the recording has no URI; expected a folder to write")
+    answer = arm.trigger("stop")
+    assert not answer.success
+    assert "nothing is being recorded" in answer.message
+    arm.set_uri(tmp_path)
+    answer = arm.trigger("start")
+    assert not answer.success
+    assert "exists already" in answer.message
+    arm.set_uri(tmp_path / "run")
+    assert arm.trigger("start").success
+    answer = arm.trigger("start")
+    assert not answer.success
+    assert "is going on; expected one at a time" in answer.message
+
+
+def test_recorder_that_cannot_write_says_so_and_fails(start_recorder, tmp_path):
+    recorder = start_recorder(uri=tmp_path)
+    _, log = recorder.communicate(timeout=TIMEOUT)
+    assert recorder.returncode == 1
+    assert "exists already" in log
