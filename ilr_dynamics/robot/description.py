@@ -136,7 +136,9 @@ def _link_of(path: Path, joint: ElementTree.Element, side: str) -> str:
     element = joint.find(side)
     link = None if element is None else element.get("link")
     if not link:
-        raise RobotDescriptionError(f"{path}: joint '{joint.get('name')}' has no <{side} link=...>")
+        raise RobotDescriptionError(
+            f"{path}: joint '{joint.get('name')}' has no <{side} link=...>"
+        )
     return link
 
 
@@ -149,7 +151,8 @@ def _limits(path: Path, name: str, joint: ElementTree.Element) -> tuple[float, .
             values.append(float(attributes[key]))
         except (KeyError, ValueError) as error:
             raise RobotDescriptionError(
-                f"{path}: joint '{name}' has limit {key}={attributes.get(key)!r}, expected a number"
+                f"{path}: joint '{name}' has the limit {key}={attributes.get(key)!r}, "
+                "expected a number"
             ) from error
     lower, upper, velocity, effort = values
     if not (all(map(math.isfinite, values)) and lower < upper and velocity > 0 and effort > 0):
@@ -193,7 +196,7 @@ def _tool_frame(path: Path, joints: list[_Joint], links: list[str], wanted: str 
         return ends[0]
     if wanted is None:
         raise RobotDescriptionError(
-            f"{path}: links {', '.join(ends)} each end the arm, expected a tool_frame to choose one"
+            f"{path}: links {', '.join(ends)} end the arm, expected a tool_frame that chooses one"
         )
     if wanted not in links:
         raise RobotDescriptionError(

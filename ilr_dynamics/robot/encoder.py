@@ -7,9 +7,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from ilr_dynamics.exceptions import RobotDescriptionError
-from ilr_dynamics.robot.arrays import FloatArray
+from ilr_dynamics.robot.arrays import FloatArray, read_only
 from ilr_dynamics.robot.transmission import Transmission
 
 __all__ = ["Encoder", "JointSensor"]
@@ -40,28 +41,6 @@ class Encoder:
         if self.counts_per_turn <= 0 or self.velocity_cutoff <= 0:
             raise RobotDescriptionError(f"expected positive numbers, got {self}")
 
-    @property
-    def resolution(self) -> float:
-        """Motor angle of one count [rad]."""
-        return 2 * np.pi / self.counts_per_turn
-
-    def quantise(self, motor_angle: FloatArray, phase: FloatArray) -> FloatArray:
-        """Motor angles as the encoders show them.
-
-        Parameters
-        ----------
-        motor_angle : ndarray of shape (n_joints,)
-            True motor angles [rad].
-        phase : ndarray of shape (n_joints,)
-            Angle of a count, between 0 and the resolution [rad].
-
-        Returns
-        -------
-        ndarray of shape (n_joints,)
-            Nearest counts [rad].
-        """
-        return np.rint((motor_angle - phase) / self.resolution) * self.resolution + phase
-
 
 class JointSensor:
     """Joint position and velocity as a driver reads them once a cycle.
@@ -74,18 +53,19 @@ class JointSensor:
         From motors to joints.
     cycle : float
         Time between readings [s].
-    phase : ndarray of shape (n_joints,)
-        Angle of a count of each encoder [rad].
+    phase : array_like of shape (n_joints,)
+        Where zero lies between two counts of each encoder, 0 to 1 [counts].
     """
 
     def __init__(
-        self, encoder: Encoder, transmission: Transmission, cycle: float, phase: FloatArray
+        self, encoder: Encoder, transmission: Transmission, cycle: float, phase: npt.ArrayLike
     ) -> None:
-        self._encoder = encoder
-        self._transmission = transmission
-        self._phase = phase
+        counts_per_rad = encoder.counts_per_turn / (2 * np.pi)
+        self._joint_to_counts = transmission.joint_to_motor * counts_per_rad
+        self._counts_to_joint = transmission.motor_to_joint / counts_per_rad
+        self._phase = read_only(phase)
         self._cycle = cycle
-        self._gain = 1 - np.exp(-encoder.velocity_cutoff * cycle)
+        self._gain = -np.expm1(-encoder.velocity_cutoff * cycle)
         self._position = np.zeros(transmission.n_joints)
         self._velocity = np.zeros(transmission.n_joints)
 
@@ -115,7 +95,5 @@ class JointSensor:
         return measured, self._velocity
 
     def _quantised(self, position: FloatArray) -> FloatArray:
-        motor_angle = self._encoder.quantise(
-            self._transmission.motor_angle(position), self._phase
-        )
-        return self._transmission.joint_angle(motor_angle)
+        counts = np.rint(self._joint_to_counts @ position - self._phase)
+        return self._counts_to_joint @ (counts + self._phase)

@@ -74,7 +74,9 @@ class JointFriction:
         object.__setattr__(self, "dry", dry)
         object.__setattr__(self, "viscous", viscous)
 
-    def dry_level(self, position: FloatArray, velocity: FloatArray, load: FloatArray) -> FloatArray:
+    def dry_level(
+        self, position: FloatArray, velocity: FloatArray, load: FloatArray
+    ) -> FloatArray:
         """Torque below which a joint sticks, and which opposes it when it slips.
 
         Parameters

@@ -14,6 +14,8 @@ from ilr_dynamics.robot.rigid_body import RigidBodyModel
 __all__ = ["inverse_kinematics"]
 
 _DAMPING = 1e-4
+_FAR = 0.01  # m, error from which the damping is full
+_ROUNDING = 1e-12
 _MAX_STEP = 0.3
 
 
@@ -28,9 +30,9 @@ def inverse_kinematics(
 ) -> FloatArray:
     """Joint angles that bring the tool to a point and stay near a resting posture otherwise.
 
-    Each step is J^T (J J^T + d I)^-1 e + N (q_rest - q), with N the null space of J and a damping d
-    that falls with the error e (Nakamura and Hanafusa, 1986; Siciliano, 1990). At convergence the
-    angles do not depend on the start, so a smooth tool path gives a smooth joint path.
+    Each step is J^+ e + (I - J^+ J) (q_rest - q) with J^+ = J^T (J J^T + d I)^-1 and a damping d
+    that vanishes with the error e (Nakamura and Hanafusa, 1986; Siciliano, 1990). At convergence
+    the angles do not depend on the start, so a smooth tool path gives a smooth joint path.
 
     Parameters
     ----------
@@ -55,7 +57,8 @@ def inverse_kinematics(
     Raises
     ------
     TrajectoryError
-        If the point is out of reach or needs angles outside the joint range.
+        If the point is out of reach or needs angles outside the joint range, or if the resting
+        posture is too far away to settle near it.
     """
     target = np.asarray(tool_position, dtype=np.float64)
     rest = np.asarray(resting_posture, dtype=np.float64)
@@ -67,17 +70,16 @@ def inverse_kinematics(
         if max(np.abs(step).max(), np.abs(error).max()) < tolerance:
             return _within_range(model, position, target)
     raise TrajectoryError(
-        f"tool point {target.tolist()} not reached: {np.linalg.norm(error):.2g} m away after "
-        f"{max_iterations} steps, expected at most {tolerance:.2g} m"
+        f"tool point {target.tolist()} not reached in {max_iterations} steps: still "
+        f"{np.linalg.norm(error):.2g} m away and moving by {np.abs(step).max():.2g} rad a step, "
+        f"expected at most {tolerance:.2g}"
     )
 
 
 def _step(jacobian: FloatArray, error: FloatArray, to_rest: FloatArray) -> FloatArray:
-    gram = jacobian @ jacobian.T
-    damped = gram + _DAMPING * min(1.0, float(error @ error) * 1e4) * np.eye(3)
-    reach = jacobian.T @ np.linalg.solve(damped, error)
-    posture = to_rest - jacobian.T @ np.linalg.solve(gram + 1e-12 * np.eye(3), jacobian @ to_rest)
-    step = reach + posture
+    damping = _DAMPING * min(1.0, float(error @ error) / _FAR**2) + _ROUNDING
+    gram = jacobian @ jacobian.T + damping * np.eye(3)
+    step = to_rest + jacobian.T @ np.linalg.solve(gram, error - jacobian @ to_rest)
     return step * min(1.0, _MAX_STEP / max(float(np.abs(step).max()), 1e-300))
 
 

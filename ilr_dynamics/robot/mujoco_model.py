@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import mujoco
-import numpy as np
 import numpy.typing as npt
 
 from ilr_dynamics.exceptions import RobotDescriptionError
@@ -13,7 +12,7 @@ from ilr_dynamics.robot.description import RobotDescription
 
 __all__ = ["build_mujoco_model"]
 
-# A friction constraint as stiff as MuJoCo allows: a sticking joint then creeps by less than 1e-5 rad/s.
+# The stiffest constraint MuJoCo allows: a sticking joint then creeps by about 1e-6 rad/s.
 _STICK_IMPEDANCE = (0.9999, 0.9999, 0.001, 0.5, 2.0)
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated arm: rigid bodies, drives, friction and sensors, advanced one control cycle at a time."""
+"""The simulated arm: rigid bodies, drives, friction and sensors, one control cycle at a time."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class WamPlant:
         self.braked = False
         n_joints = description.n_joints
         random = np.random.default_rng(seed)
-        encoder_phase = random.uniform(0, config.encoder.resolution, n_joints)
+        encoder_phase = random.uniform(0, 1, n_joints)
         self.ripple_phase = read_only(random.uniform(0, 2 * np.pi, n_joints))
         self._start_offset = random.uniform(-config.start_offset, config.start_offset, n_joints)
         self._sensor = JointSensor(
@@ -172,7 +172,7 @@ class WamPlant:
         torque = np.array(command, dtype=np.float64)
         n_joints = self.description.n_joints
         if torque.shape != (n_joints,) or not np.isfinite(torque).all():
-            raise InvalidDataError(f"torque is {command}, expected {n_joints} finite numbers")
+            raise InvalidDataError(f"torque is {command!r}, expected {n_joints} finite numbers")
         if self.braked:
             return np.zeros(n_joints)
         if self.config.driver_compensates_gravity:

@@ -82,8 +82,8 @@ class PlantConfig:
             )
         if self.start_offset < 0 or self.brake_torque <= 0:
             raise RobotDescriptionError(
-                f"start_offset is {self.start_offset} rad and brake_torque {self.brake_torque} Nm, "
-                "expected at least 0 and more than 0"
+                f"start_offset is {self.start_offset} rad, expected at least 0, and brake_torque "
+                f"{self.brake_torque} Nm, expected more than 0"
             )
 
     @property

@@ -12,7 +12,7 @@ from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
 __all__ = ["PlantInverse"]
 
-_SIGN_WIDTH = 0.01
+_SIGN_WIDTH = 0.002
 
 
 class PlantInverse:

@@ -66,11 +66,8 @@ class RigidBodyModel:
         ndarray of shape (n_joints,)
             M(q) qdd + C(q, qd) qd + g(q) [Nm].
         """
-        return np.array(
-            pinocchio.rnea(
-                self._model, self._data, _vector(position), _vector(velocity), _vector(acceleration)
-            )
-        )
+        motion = _vector(position), _vector(velocity), _vector(acceleration)
+        return np.array(pinocchio.rnea(self._model, self._data, *motion))
 
     def gravity(self, position: npt.ArrayLike) -> FloatArray:
         """Torque that holds the arm still.
@@ -151,9 +148,7 @@ class RigidBodyModel:
         """
         frame = self._frame(link)
         pinocchio.forwardKinematics(self._model, self._data, _vector(position))
-        return np.array(
-            pinocchio.updateFramePlacement(self._model, self._data, frame).homogeneous
-        )
+        return np.array(pinocchio.updateFramePlacement(self._model, self._data, frame).homogeneous)
 
     def arm_points(self, position: npt.ArrayLike) -> FloatArray:
         """Origins of the base, the joints and the tool: the arm as a line to draw.

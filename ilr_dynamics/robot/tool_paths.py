@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.interpolate import make_interp_spline
+from scipy.interpolate import BSpline, make_interp_spline
 
 from ilr_dynamics.exceptions import TrajectoryError
 from ilr_dynamics.robot.arrays import FloatArray, read_only
@@ -37,8 +37,8 @@ _KINEMATICS_RATE = 100.0
 class ToolPath:
     """A periodic path around a centre that starts smoothly.
 
-    x(t) = centre + offset + s(t) (bias + amplitude sin(harmonic w t + phase)), with w = 2 pi / period
-    and s(t) = smoothstep(t / start_up).
+    x(t) = centre + offset + s(t) (bias + amplitude sin(harmonic w t + phase)) for each axis, with
+    w = 2 pi / period and s(t) = smoothstep(t / start_up).
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class ToolPath:
         """Freeze the arrays."""
         if not (self.period > 0 and self.duration > 0 and self.start_up > 0):
             raise TrajectoryError(
-                f"period {self.period} s, duration {self.duration} s and start-up {self.start_up} s, "
+                f"period {self.period} s, duration {self.duration} s, start-up {self.start_up} s, "
                 "expected positive times"
             )
         for key in ("amplitude", "harmonic", "offset", "bias", "phase"):
@@ -208,16 +208,14 @@ def joint_path(path: ToolPath, model: RigidBodyModel, rate: float) -> JointMotio
     return JointMotion(times, *motion)
 
 
-def _joint_spline(path: ToolPath, model: RigidBodyModel, begin: float, end: float):
+def _joint_spline(path: ToolPath, model: RigidBodyModel, begin: float, end: float) -> BSpline:
     n_samples = max(round((end - begin) * _KINEMATICS_RATE), 6) + 1
     times = np.linspace(begin, end, n_samples)
     rest = resting_posture()
     targets = model.tool_position(rest) + path.position(times)
     angles = [rest]
     for target in targets:
-        angles.append(
-            inverse_kinematics(model, target, start=angles[-1], resting_posture=rest)
-        )
+        angles.append(inverse_kinematics(model, target, start=angles[-1], resting_posture=rest))
     return make_interp_spline(times, angles[1:], k=5)
 
 

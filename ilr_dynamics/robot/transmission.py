@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from ilr_dynamics.exceptions import RobotDescriptionError
 from ilr_dynamics.robot.arrays import FloatArray, read_only
@@ -75,14 +74,10 @@ class Transmission:
         """
         return read_only(self.joint_to_motor.T**2 @ self.rotor_inertia)
 
-    def motor_angle(self, position: npt.ArrayLike) -> FloatArray:
+    def motor_angle(self, position: FloatArray) -> FloatArray:
         """Motor angles [rad] of joint angles [rad], both of shape (n_joints,)."""
         return self.joint_to_motor @ position
 
-    def joint_angle(self, motor_angle: npt.ArrayLike) -> FloatArray:
-        """Joint angles [rad] of motor angles [rad], both of shape (n_joints,)."""
-        return self.motor_to_joint @ motor_angle
-
-    def joint_torque(self, motor_torque: npt.ArrayLike) -> FloatArray:
+    def joint_torque(self, motor_torque: FloatArray) -> FloatArray:
         """Joint torques [Nm] of motor torques [Nm], both of shape (n_joints,)."""
         return self.joint_to_motor.T @ motor_torque
