@@ -1,0 +1,41 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Every target sets up first what is missing. See tools/setup.
+
+ARGS ?=
+NAME ?= *
+
+.PHONY: help setup demo test lint bench clean
+
+help:
+	@echo "make demo                the main job: record, learn, track; table and pictures"
+	@echo "make test                the tests (ARGS='-k name' for some)"
+	@echo "make lint                ruff and mypy"
+	@echo "make bench [NAME=x]      all of benchmarks/, or benchmarks/x.py"
+	@echo "make setup               only the environment and the build"
+	@echo "make clean               remove what the set-up and the tests made"
+	@echo "PYTHON=python3.12 make ...   with another Python"
+
+setup:
+	@tools/setup
+
+demo: setup
+	@tools/run demo $(ARGS)
+
+# Temporary files stay in the checkout.
+test: setup
+	@mkdir -p log/tmp
+	@TMPDIR="$(CURDIR)/log/tmp" tools/run python -P -m pytest $(ARGS)
+
+lint: setup
+	@tools/run python -m ruff check .
+	@tools/run python -m ruff format --check .
+	@tools/run python -m mypy
+
+bench: setup
+	@tools/bench "$(NAME)" $(ARGS)
+
+clean:
+	rm -rf .venv build install log .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,48 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+from glob import glob
+
+from setuptools import find_packages, setup
+
+PACKAGE = "ilr_dynamics"
+SHARE = f"share/{PACKAGE}"
+
+EXECUTABLES = {
+    "inverse_dynamics_node": "nodes.inverse_dynamics_node",
+    "wam_simulator": "nodes.wam_simulator",
+    "trajectory_publisher": "nodes.trajectory_publisher",
+    "visualizer": "nodes.visualizer",
+    "recorder": "nodes.recorder",
+    "train": "cli.train",
+    "evaluate": "cli.evaluate",
+    "demo": "cli.demo",
+}
+
+setup(
+    name=PACKAGE,
+    version="0.1.0",
+    description="Learned inverse dynamics for torque-controlled arms",
+    author="The ilr_dynamics contributors",
+    maintainer="The ilr_dynamics contributors",
+    maintainer_email="maintainers@ilr-dynamics.invalid",
+    license="Apache-2.0",
+    python_requires=">=3.11",
+    packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
+    package_data={f"{PACKAGE}.robot": ["description/*"]},
+    data_files=[
+        ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
+        (SHARE, ["package.xml"]),
+        (f"{SHARE}/config", glob("config/*")),
+        (f"{SHARE}/launch", glob("launch/*.launch.py")),
+        (f"{SHARE}/urdf", glob(f"{PACKAGE}/robot/description/*.urdf")),
+    ],
+    # package.xml names what is needed. Named here too, Pinocchio would have to come from pip.
+    install_requires=["setuptools"],
+    extras_require={"test": ["pytest"]},
+    zip_safe=False,
+    entry_points={
+        "console_scripts": [
+            f"{name} = {PACKAGE}.{module}:main" for name, module in EXECUTABLES.items()
+        ],
+    },
+)

@@ -1,0 +1,37 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Sourced by the other tools: the environment that everything in this checkout is built and run in.
+# It is the ROS 2 of the calling shell or, where none is sourced, the wheels in .venv; .venv also
+# holds what ROS 2 does not bring.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+venv=$root/.venv
+
+# An outer `make -j` would hand its job server to the compilers.
+unset MAKEFLAGS MFLAGS MAKELEVEL
+
+# Name of the sourced ROS 2, or "wheels".
+if [[ -n ${ROS_DISTRO:-} && -n ${AMENT_PREFIX_PATH:-} ]]; then
+    ros=$ROS_DISTRO
+else
+    ros=wheels
+fi
+
+activate_environment() {
+    if [[ $ros == wheels ]]; then
+        activate_wheels
+    fi
+    export VIRTUAL_ENV=$venv PATH=$venv/bin:$PATH
+    export ROS_LOG_DIR=$root/log/ros MPLCONFIGDIR=$root/log/matplotlib
+}
+
+activate_wheels() {
+    unset ROS_DISTRO PYTHONHOME PYTHONPATH COLCON_PREFIX_PATH
+    export AMENT_PREFIX_PATH=$venv CMAKE_PREFIX_PATH=$venv
+    # The wheels' start-up hook sets the library path by starting every Python a second time. It is
+    # set here instead, and the hook told that it is done.
+    local libraries=("$venv"/lib/python3*/site-packages/ros_*.libs)
+    LD_LIBRARY_PATH=$venv/lib$(printf ':%s' "${libraries[@]}")
+    export LD_LIBRARY_PATH _ROS_WHEELS_BOOTSTRAP_COMPLETE=1
+}
