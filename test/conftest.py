@@ -1,13 +1,20 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Give this test run a ROS domain of its own and Hypothesis no deadline."""
+"""Give tests a ROS domain of their own, Hypothesis no deadline, and recordings to learn from."""
 
 from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Callable
+from pathlib import Path
 
+import numpy as np
+import pytest
 from hypothesis import settings
+
+from ilr_dynamics.learning import LearningSettings
+from ilr_dynamics.recording import RecordingWriter
 
 # Where ROS 2's own test tools (domain_coordinator) bind the port that stands for a domain.
 PORT_OF_DOMAIN_0 = 22119
@@ -37,3 +44,39 @@ os.environ.pop("ROS_STATIC_PEERS", None)
 # A busy machine is no failure.
 settings.register_profile("no_deadline", settings(), deadline=None)
 settings.load_profile("no_deadline")
+
+JOINTS = ("j1", "j2")
+
+
+@pytest.fixture(scope="session")
+def arm_settings() -> LearningSettings:
+    return LearningSettings(JOINTS, model={"n_components": 8, "random_state": 0})
+
+
+@pytest.fixture(scope="session")
+def record_motion(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Record two pendulums with viscous friction; the torque acts as long as it is measured."""
+
+    def record(amplitude: float = 0.4, n_states: int = 800, joints=JOINTS) -> Path:
+        path = tmp_path_factory.mktemp("recordings") / "bag"
+        period = 2_000_000
+        rate = 2.0 * np.pi * np.array([0.9, 1.3])
+        time = 1e-9 * period * np.arange(n_states)[:, np.newaxis]
+        q = amplitude * np.sin(rate * time)
+        # The command that is at work at this time was sent three half periods before.
+        later = time + 1.5e-9 * period
+        q_then, qd_then = amplitude * np.sin(rate * later), amplitude * rate * np.cos(rate * later)
+        torque = -0.5 * rate**2 * q_then + 0.3 * qd_then + 4.0 * np.sin(q_then)
+        with RecordingWriter(path) as writer:
+            for k in range(n_states):
+                stamp = period * (k + 1)
+                writer.write_joint_state("/joint_states", stamp, joints, q[k])
+                writer.write_joint_state("/joint_torque_command", stamp, joints, effort=torque[k])
+        return path
+
+    return record
+
+
+@pytest.fixture(scope="session")
+def bag(record_motion) -> Path:
+    return record_motion()

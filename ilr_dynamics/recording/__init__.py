@@ -7,7 +7,7 @@ from __future__ import annotations
 from .bag import BagLimits
 from .joint_state import encode_joint_state
 from .recording import GRAVITY_ANNOTATION, Recording, describe_rejections, read_recording
-from .samples import Samples, SampleSettings, training_samples
+from .samples import Samples, SampleSettings, concatenate, training_samples
 from .writer import RecordingWriter
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "RecordingWriter",
     "SampleSettings",
     "Samples",
+    "concatenate",
     "describe_rejections",
     "encode_joint_state",
     "read_recording",

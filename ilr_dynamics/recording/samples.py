@@ -16,7 +16,7 @@ from .joint_state import NANOSECONDS, Rejection, count_rejections
 from .recording import Recording, describe_rejections
 from .smoothing import smooth
 
-__all__ = ["SampleSettings", "Samples", "training_samples"]
+__all__ = ["SampleSettings", "Samples", "concatenate", "training_samples"]
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,42 @@ class Samples:
     def n_used(self) -> int:
         """Number of samples."""
         return len(self.X)
+
+
+def concatenate(parts: Sequence[Samples]) -> Samples:
+    """
+    Join the samples of several recordings of one arm; `time` stays that of each recording.
+
+    Parameters
+    ----------
+    parts : sequence of Samples
+        At least one, all of the same joints and gravity setting.
+
+    Returns
+    -------
+    Samples
+
+    Raises
+    ------
+    RecordingError
+        They are of different arms.
+    """
+    first = parts[0]
+    for part in parts[1:]:
+        arms = [(arm.joint_names, arm.driver_compensates_gravity) for arm in (first, part)]
+        if arms[0] != arms[1]:
+            raise RecordingError(
+                f"samples of {arms[1]} cannot follow samples of {arms[0]}; "
+                "expected the same (joint_names, driver_compensates_gravity)"
+            )
+    return Samples(
+        time=np.concatenate([part.time for part in parts]),
+        X=np.concatenate([part.X for part in parts]),
+        Y=np.concatenate([part.Y for part in parts]),
+        joint_names=first.joint_names,
+        driver_compensates_gravity=first.driver_compensates_gravity,
+        rejected=sum((part.rejected for part in parts), Counter()),
+    )
 
 
 def training_samples(recording: Recording, settings: SampleSettings = DEFAULT_SETTINGS) -> Samples:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -27,7 +26,6 @@ from std_srvs.srv import Trigger
 from ilr_dynamics.exceptions import RecordingError
 from ilr_dynamics.recording import read_recording
 
-DOMAIN = 10 + os.getpid() % 40
 JOINTS = ["j1", "j2"]
 TIMEOUT = 20.0
 DEEP = QoSProfile(depth=5000)
@@ -83,7 +81,7 @@ class Arm:
 @pytest.fixture
 def arm():
     context = Context()
-    rclpy.init(context=context, domain_id=DOMAIN)
+    rclpy.init(context=context)
     node = Node("arm", context=context)
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(node)
@@ -103,11 +101,6 @@ def start_recorder():
         ]
         process = subprocess.Popen(
             [sys.executable, "-m", "ilr_dynamics.nodes.recorder", "--ros-args", *arguments],
-            env={
-                **os.environ,
-                "ROS_DOMAIN_ID": str(DOMAIN),
-                "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-            },
             stderr=subprocess.PIPE,
             text=True,
         )

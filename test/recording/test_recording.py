@@ -15,9 +15,7 @@ from ilr_dynamics.recording import encode_joint_state, read_recording
 from ilr_dynamics.recording.writer import STORAGES
 
 # Fixtures hold no state that one example could leave to the next.
-few = settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+few = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.mark.parametrize("storage", STORAGES)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ilr_dynamics.exceptions import InvalidParameterError, RecordingError
-from ilr_dynamics.recording import Recording, SampleSettings, training_samples
+from ilr_dynamics.recording import Recording, SampleSettings, concatenate, training_samples
 
 SETTINGS = SampleSettings(filter_window=0.1, filter_order=4, command_delay=1.5, effort_delay=0.0)
 
@@ -112,7 +112,7 @@ def test_standstill_can_be_rejected(recording):
     assert 220 <= samples.n_used <= 300
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(rate=st.floats(1.0, 1000.0))
 def test_thinned_samples_keep_their_rate(rate):
     time = 2_000_000 * np.arange(1000)
@@ -133,7 +133,7 @@ def test_thinned_samples_keep_their_rate(rate):
     assert samples.n_used + samples.rejected.total() == 1000
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     lost=st.sets(st.integers(0, 599), max_size=200),
     window=st.floats(0.012, 0.3),
@@ -175,3 +175,18 @@ def test_settings_out_of_range_are_named(recording, setting):
 def test_torque_limits_of_another_arm_are_refused(recording):
     with pytest.raises(InvalidParameterError, match="3 values; expected one for each of the 2"):
         training_samples(recording, replace(SETTINGS, torque_limit=(1.0, 2.0, 3.0)))
+
+
+def test_samples_of_one_arm_are_joined(recording):
+    first = training_samples(recording, SETTINGS)
+    second = training_samples(subset(recording, slice(0, 300)), SETTINGS)
+    both = concatenate([first, second])
+    np.testing.assert_array_equal(both.X, np.vstack([first.X, second.X]))
+    np.testing.assert_array_equal(both.Y, np.vstack([first.Y, second.Y]))
+    assert both.n_used + both.rejected.total() == 900
+
+
+def test_samples_of_different_arms_are_not_joined(recording):
+    first = training_samples(recording, SETTINGS)
+    with pytest.raises(RecordingError, match="expected the same"):
+        concatenate([first, replace(first, driver_compensates_gravity=True)])

@@ -1,0 +1,142 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A snapshot against a recording: `evaluate MODEL.npz BAG`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+from numpy.typing import NDArray
+
+from ilr_dynamics.cli.recording_options import add_recording_options
+from ilr_dynamics.cli.table import format_table
+from ilr_dynamics.exceptions import IlrDynamicsError, SnapshotError
+from ilr_dynamics.learning import LearningSettings, load_compatible_snapshot, read_samples
+from ilr_dynamics.recording import Samples, SampleSettings
+from ilr_dynamics.regression import load_snapshot
+
+__all__ = ["main"]
+
+COVERAGE = 0.95
+
+Array = NDArray[np.float64]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """
+    Print how well a model predicts a recording, and draw it.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Command line without the program's name; by default that of the process.
+
+    Returns
+    -------
+    int
+        Exit code: 0, or 1 after a message on stderr.
+    """
+    options = _parser().parse_args(arguments)
+    try:
+        _evaluate(options)
+    except IlrDynamicsError as error:
+        print(f"evaluate: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="evaluate", description="Compare the torques a model predicts with a recording."
+    )
+    parser.add_argument("snapshot", metavar="SNAPSHOT", help="model, as .npz file")
+    parser.add_argument("bag", metavar="BAG", help="folder or file of a rosbag2")
+    parser.add_argument(
+        "--picture",
+        default="evaluate.png",
+        metavar="FILE",
+        help="where to draw the torques; '' for no picture (default: %(default)s)",
+    )
+    add_recording_options(parser)
+    return parser
+
+
+def _evaluate(options: argparse.Namespace) -> None:
+    settings = _settings(options)
+    model = load_compatible_snapshot(options.snapshot, settings)
+    samples = read_samples(options.bag, settings)
+    mean = np.asarray(model.predict(samples.X))
+    lower, upper = model.predict_interval(samples.X, COVERAGE)
+    print(_table(samples, mean, lower, upper))
+    print(f"\n{samples.n_used} samples; a constant torque has nMSE 1")
+    if options.picture:
+        _draw(Path(options.picture), samples, mean, lower, upper)
+        print(f"picture: {options.picture}")
+
+
+def _settings(options: argparse.Namespace) -> LearningSettings:
+    """Settings of the arm that the snapshot says it was learned for."""
+    metadata = load_snapshot(options.snapshot).metadata_
+    if "joint_names" not in metadata or "driver_compensates_gravity" not in metadata:
+        raise SnapshotError(
+            f"the snapshot {options.snapshot} says {list(metadata) or 'nothing'} about its arm; "
+            "expected joint_names and driver_compensates_gravity"
+        )
+    return LearningSettings(
+        joint_names=tuple(metadata["joint_names"]),
+        driver_compensates_gravity=metadata["driver_compensates_gravity"],
+        state_topic=options.state_topic,
+        command_topic=options.command_topic or None,
+        samples=SampleSettings(sample_rate=options.sample_rate or None),
+    )
+
+
+def _table(samples: Samples, mean: Array, lower: Array, upper: Array) -> str:
+    error = np.mean((mean - samples.Y) ** 2, axis=0)
+    normalized = error / np.var(samples.Y, axis=0)
+    covered = np.mean((lower <= samples.Y) & (samples.Y <= upper), axis=0)
+    rows = [
+        [joint, float(np.sqrt(error[k])), float(normalized[k]), f"{covered[k]:.1%}"]
+        for k, joint in enumerate(samples.joint_names)
+    ]
+    rows.append(
+        [
+            "all",
+            float(np.sqrt(error.mean())),
+            float(normalized.mean()),
+            f"{covered.mean():.1%}",
+        ]
+    )
+    return format_table(["joint", "rms error [Nm]", "nMSE", f"in {COVERAGE:.0%} interval"], rows)
+
+
+def _draw(path: Path, samples: Samples, mean: Array, lower: Array, upper: Array) -> None:
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt  # only after the backend is chosen
+
+    figure, axes = plt.subplots(
+        len(samples.joint_names), 1, sharex=True, squeeze=False, layout="constrained"
+    )
+    figure.set_size_inches(10.0, 2.0 * len(samples.joint_names) + 1.0)
+    for k, axis in enumerate(axes[:, 0]):
+        axis.fill_between(samples.time, lower[:, k], upper[:, k], color="C0", alpha=0.25, lw=0)
+        axis.plot(samples.time, mean[:, k], color="C0", lw=1.0)
+        axis.plot(samples.time, samples.Y[:, k], color="k", lw=0.8)
+        axis.set_ylabel(f"{samples.joint_names[k]} [Nm]")
+    axes[-1, 0].set_xlabel("time [s]")
+    axes[0, 0].legend([f"{COVERAGE:.0%} interval", "predicted", "measured"], ncols=3, loc="best")
+    try:
+        figure.savefig(path, dpi=120)
+    except (OSError, ValueError) as error:
+        raise IlrDynamicsError(f"cannot draw to {path}: {error}") from error
+    finally:
+        plt.close(figure)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,168 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings to a snapshot: `train BAG [BAG ...] --output MODEL.npz`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tqdm import tqdm
+
+from ilr_dynamics.cli.recording_options import add_recording_options
+from ilr_dynamics.cli.table import format_table
+from ilr_dynamics.exceptions import IlrDynamicsError, SnapshotError
+from ilr_dynamics.learning import (
+    LearningReport,
+    LearningSettings,
+    learn,
+    load_compatible_snapshot,
+    read_samples,
+    snapshot_metadata,
+)
+from ilr_dynamics.recording import Samples, SampleSettings, concatenate
+from ilr_dynamics.robot.description import load_description
+
+__all__ = ["main"]
+
+
+class ProgressBar:
+    """One bar per stage of learning."""
+
+    def __init__(self) -> None:
+        self._bar: tqdm | None = None
+        self._stage = ""
+
+    def __call__(self, stage: str, fraction: float, lower_bound: float) -> None:
+        """Show how far a stage is (`learning.Progress`)."""
+        if self._bar is None or stage != self._stage:
+            self._finish()
+            self._stage = stage
+            self._bar = tqdm(desc=stage, total=100, bar_format="{desc:10}{percentage:3.0f}% {bar}")
+        self._bar.update(100.0 * fraction - self._bar.n)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Leave the last bar as it is."""
+        if kind is None:
+            self._finish()
+        elif self._bar is not None:
+            self._bar.close()
+
+    def _finish(self) -> None:
+        """Learning may settle before its last iteration: the stage is done all the same."""
+        if self._bar is not None:
+            self._bar.update(100.0 - self._bar.n)
+            self._bar.close()
+            self._bar = None
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """
+    Learn from recordings and save the model.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Command line without the program's name; by default that of the process.
+
+    Returns
+    -------
+    int
+        Exit code: 0, or 1 after a message on stderr.
+    """
+    options = _parser().parse_args(arguments)
+    try:
+        _train(options)
+    except IlrDynamicsError as error:
+        print(f"train: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="train", description="Learn the inverse dynamics of an arm from its recordings."
+    )
+    parser.add_argument("bags", nargs="+", metavar="BAG", help="folder or file of a rosbag2")
+    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="snapshot to write")
+    parser.add_argument("--snapshot", metavar="FILE", help="model to learn on top of")
+    parser.add_argument(
+        "--joints",
+        nargs="+",
+        metavar="NAME",
+        default=list(load_description("wam4").joint_names),
+        help="joints from base to tool (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--driver-compensates-gravity",
+        action="store_true",
+        help="the driver adds the gravity torque to what it is sent",
+    )
+    parser.add_argument(
+        "--components", type=int, default=300, help="largest number of local models (%(default)s)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the learner (%(default)s)")
+    add_recording_options(parser)
+    return parser
+
+
+def _train(options: argparse.Namespace) -> None:
+    settings = LearningSettings(
+        joint_names=tuple(options.joints),
+        driver_compensates_gravity=options.driver_compensates_gravity,
+        state_topic=options.state_topic,
+        command_topic=options.command_topic or None,
+        model={"n_components": options.components, "random_state": options.seed},
+        samples=SampleSettings(sample_rate=options.sample_rate or None),
+    )
+    output = Path(options.output)
+    if not output.parent.is_dir():
+        raise SnapshotError(f"there is no folder {output.parent}; expected one for {output.name}")
+    known = load_compatible_snapshot(options.snapshot, settings) if options.snapshot else None
+    with ProgressBar() as progress:
+        parts = [read_samples(bag, settings, progress) for bag in options.bags]
+        model, report = learn(concatenate(parts), settings, known, progress)
+    earlier = known.metadata_["recordings"] if known is not None else []
+    model.save(output, snapshot_metadata(settings, [*earlier, *options.bags]))
+    print(_samples_table(options.bags, parts))
+    print()
+    print(_error_table(settings.joint_names, report))
+    print(
+        f"\n{report.components_after} local models (before: {report.components_before}) from "
+        f"{report.samples_total} samples, learned in {report.learning_time:.1f} s: {output}"
+    )
+
+
+def _samples_table(bags: Sequence[str], parts: Sequence[Samples]) -> str:
+    reasons = sorted(set().union(*(part.rejected for part in parts)))
+    return format_table(
+        ["recording", "samples", *reasons],
+        [
+            [bag, part.n_used, *(part.rejected[reason] for reason in reasons)]
+            for bag, part in zip(bags, parts, strict=True)
+        ],
+    )
+
+
+def _error_table(joints: Sequence[str], report: LearningReport) -> str:
+    before = report.error_before or ["-"] * len(joints)
+    return format_table(
+        ["newest tenth, mean squared torque error [Nm^2]", "before", "after (learned)"],
+        list(zip(joints, before, report.error_after, strict=True)),
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
