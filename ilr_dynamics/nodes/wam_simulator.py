@@ -1,0 +1,206 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Node /wam_simulator: stands in for the arm and its driver."""
+
+from __future__ import annotations
+
+import time
+from array import array
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from ilr_dynamics.control import joint_order
+from ilr_dynamics.exceptions import IlrDynamicsError, InvalidDataError, InvalidParameterError
+from ilr_dynamics.nodes import qos
+from ilr_dynamics.nodes.diagnostics import diagnostic_array
+from ilr_dynamics.nodes.parameter_table import changed, declare, read
+from ilr_dynamics.nodes.shutdown import StopRequest
+from ilr_dynamics.nodes.simulator_parameters import PARAMETERS
+from ilr_dynamics.robot.description import load_description
+from ilr_dynamics.robot.driver import DriverEvent, EventKind
+from ilr_dynamics.robot.plant import WamPlant
+from ilr_dynamics.robot.plant_config import load_plant_config
+from ilr_dynamics.robot.simulated_arm import SimulatedArm
+
+__all__ = ["WamSimulator", "main"]
+
+# A delay up to this is caught up with; after a longer one time goes on from there.
+_LARGEST_LAG = 0.01
+_LOG_PERIOD = 1.0
+_SAME_TIME = 1e-6
+
+
+class WamSimulator(Node):
+    """Joint states out, torques in, the simulated arm in between.
+
+    The stamps of the joint states count the control cycles from the start of the node, in real
+    time and in lock-step, and go on over a reset. Without torques the brakes hold the arm and
+    joint states go out at the real-time rate.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("wam_simulator")
+        declare(self, PARAMETERS)
+        self._values = read(self, PARAMETERS)
+        _check_pace(self._values)
+        self._joints = tuple(self._values["joints"])
+        self._arm = self._simulated_arm()
+        self._start = self.get_clock().now().nanoseconds
+        self._answered = False
+        self._answers_come = False
+        self._due = time.monotonic()
+        self._message = JointState(name=list(self._joints))
+        self._states = self.create_publisher(JointState, "joint_states", qos.STATUS)
+        self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", qos.STATUS)
+        self.create_subscription(JointState, "joint_torque_command", self._on_torque, qos.COMMAND)
+        self.create_service(Trigger, "~/reset", self._on_reset)
+        self.create_timer(self._values["diagnostics.period"], self._publish_diagnostics)
+        self.add_on_set_parameters_callback(self._check_parameters)
+        self.add_post_set_parameters_callback(self._apply_parameters)
+
+    def run(self, executor: SingleThreadedExecutor, stop: StopRequest) -> None:
+        """Simulate until asked to stop; the executor holds this node."""
+        while not stop:
+            self._publish_state()
+            self._wait(executor, stop)
+            self._report(self._arm.advance())
+
+    def _simulated_arm(self) -> SimulatedArm:
+        values = self._values
+        description = load_description(values["robot"])
+        if len(set(self._joints)) != description.n_joints:
+            raise InvalidParameterError(
+                f"parameter joints is {list(self._joints)}: expected {description.n_joints} "
+                f"different names, as {description.name} has {', '.join(description.joint_names)}"
+            )
+        plant = WamPlant(description, load_plant_config(values["plant"]), values["seed"])
+        return SimulatedArm(plant, values["hold_time"])
+
+    def _publish_state(self) -> None:
+        message, measurement = self._message, self._arm.measurement
+        nanoseconds = self._start + round(1e9 * self._arm.time)
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(nanoseconds, 10**9)
+        message.position = array("d", measurement.position)
+        message.velocity = array("d", measurement.velocity)
+        message.effort = array("d", measurement.torque)
+        self._states.publish(message)
+
+    def _wait(self, executor: SingleThreadedExecutor, stop: StopRequest) -> None:
+        """Take messages until the cycle is over."""
+        now = time.monotonic()
+        self._due = max(self._due + self._period(), now - _LARGEST_LAG)
+        self._answered = False
+        waits = self._values["lock_step"] and self._answers_come
+        answer_due = now + self._values["answer_timeout"] if waits else now
+        while not stop:
+            end = self._due if self._answered else max(self._due, answer_due)
+            remaining = end - time.monotonic()
+            if remaining <= 0.0:
+                # Time stands still for one missing answer, not for each of those that follow.
+                self._answers_come &= self._answered
+                return
+            executor.spin_once(timeout_sec=remaining)
+
+    def _period(self) -> float:
+        """Real time that a cycle takes at least, s."""
+        cycle = self._arm.plant.config.cycle
+        factor = self._values["real_time_factor"]
+        if factor > 0.0:
+            return float(cycle / factor)
+        return 0.0 if self._answers_come else cycle
+
+    def _on_torque(self, message: JointState) -> None:
+        try:
+            order = joint_order(message.name, self._joints)
+        except InvalidDataError as error:
+            self.get_logger().warning(f"torque: {error}", throttle_duration_sec=_LOG_PERIOD)
+            return
+        effort = np.array(message.effort)
+        torque = effort[order] if len(effort) == len(order) else effort
+        stamp = message.header.stamp
+        answered = 1e-9 * (10**9 * stamp.sec + stamp.nanosec - self._start)
+        event = self._arm.command(answered, torque)
+        self._report(event)
+        self._answered |= abs(answered - self._arm.time) < _SAME_TIME
+        self._answers_come |= event is None
+
+    def _report(self, event: DriverEvent | None) -> None:
+        if event is None:
+            return
+        if event.kind is EventKind.BRAKED:
+            self.get_logger().error(event.message, throttle_duration_sec=_LOG_PERIOD)
+        else:
+            self.get_logger().warning(event.message, throttle_duration_sec=_LOG_PERIOD)
+
+    def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self._arm.reset()
+        # No answer to wait for any more, neither in this cycle nor in the next.
+        self._answered, self._answers_come = True, False
+        response.success = True
+        response.message = "the arm is in its start posture, brakes on"
+        return response
+
+    def _check_parameters(self, parameters: Sequence[Parameter]) -> SetParametersResult:
+        try:
+            _check_pace(changed(self._values, parameters))
+        except InvalidParameterError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
+
+    def _apply_parameters(self, parameters: Sequence[Parameter]) -> None:
+        self._values = changed(self._values, parameters)
+
+    def _publish_diagnostics(self) -> None:
+        driver = self._arm.driver
+        text = "brakes on" if driver.braked else "torque on"
+        details = {kind.value: str(driver.counts[kind]) for kind in EventKind}
+        details["cycles"] = str(self._arm.cycles)
+        message = diagnostic_array(
+            self.get_fully_qualified_name(),
+            self._arm.plant.description.name,
+            DiagnosticStatus.OK,
+            text,
+            details,
+        )
+        message.header.stamp = self.get_clock().now().to_msg()
+        self._diagnostics.publish(message)
+
+
+def _check_pace(values: Mapping[str, Any]) -> None:
+    if values["real_time_factor"] == 0.0 and not values["lock_step"]:
+        raise InvalidParameterError(
+            "parameter real_time_factor is 0: expected a positive number unless lock_step is set"
+        )
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Simulate until SIGINT or SIGTERM; 1 if the parameters are no good."""
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    stop = StopRequest()
+    executor = SingleThreadedExecutor()
+    try:
+        node = WamSimulator()
+        executor.add_node(node)
+        node.run(executor, stop)
+    except IlrDynamicsError as error:
+        rclpy.logging.get_logger("wam_simulator").error(str(error))
+        return 1
+    finally:
+        executor.shutdown()
+        rclpy.shutdown()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
