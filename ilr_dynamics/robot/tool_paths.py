@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +15,12 @@ from scipy.interpolate import BSpline, make_interp_spline
 from ilr_dynamics.exceptions import TrajectoryError
 from ilr_dynamics.robot.arrays import FloatArray, read_only
 from ilr_dynamics.robot.description import DESCRIPTION_FOLDER
+from ilr_dynamics.robot.joint_motion import JointMotion
 from ilr_dynamics.robot.kinematics import inverse_kinematics
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 from ilr_dynamics.robot.yaml_config import build, read_yaml
 
 __all__ = [
-    "JointMotion",
     "ToolPath",
     "figure_eight",
     "joint_path",
@@ -89,19 +89,6 @@ class ToolPath:
         ramp = np.clip(time / self.start_up, 0, 1)
         blend = ramp**2 * (3 - 2 * ramp)
         return self.offset + blend * (self.bias + self.amplitude * np.sin(angle))
-
-
-class JointMotion(NamedTuple):
-    """A motion of the joints, given at knots."""
-
-    times: FloatArray
-    """Times since the start [s], shape (n,)."""
-    positions: FloatArray
-    """Joint angles [rad], shape (n, n_joints)."""
-    velocities: FloatArray
-    """Joint velocities [rad/s], shape (n, n_joints)."""
-    accelerations: FloatArray
-    """Joint accelerations [rad/s^2], shape (n, n_joints)."""
 
 
 @cache

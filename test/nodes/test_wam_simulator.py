@@ -149,7 +149,7 @@ def nanoseconds(state):
 
 def test_braked_arm_sends_states_in_real_time(real_time):
     states = real_time.spin(1.0)
-    assert 400 < len(states) < 510
+    assert 300 < len(states) < 510
     assert set(np.diff([nanoseconds(state) for state in states])) == {2_000_000}
     assert states[0].name == ["a", "b", "c", "d"]
     np.testing.assert_allclose(states[-1].position, START, atol=0.011)
@@ -158,7 +158,7 @@ def test_braked_arm_sends_states_in_real_time(real_time):
 
 def test_real_time_factor_changes_the_pace_at_run_time(real_time):
     assert real_time.set_parameter("real_time_factor", 0.2).successful
-    assert 80 < len(real_time.spin(1.0)) < 110
+    assert 60 < len(real_time.spin(1.0)) < 120
     assert real_time.set_parameter("real_time_factor", 1.0).successful
 
 

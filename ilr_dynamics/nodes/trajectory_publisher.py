@@ -1,0 +1,222 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Node /trajectory_publisher: has /inverse_dynamics follow a named trajectory or waypoints."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import rclpy
+from builtin_interfaces.msg import Duration
+from numpy.typing import NDArray
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from ilr_dynamics.control import joint_order
+from ilr_dynamics.exceptions import IlrDynamicsError, InvalidDataError, TrajectoryError
+from ilr_dynamics.nodes import qos
+from ilr_dynamics.nodes.messages import seconds
+from ilr_dynamics.nodes.parameter_table import ParameterRow as Row
+from ilr_dynamics.nodes.parameter_table import declare, read
+from ilr_dynamics.nodes.shutdown import StopRequest
+from ilr_dynamics.robot.description import load_description
+from ilr_dynamics.robot.joint_motion import JointMotion
+from ilr_dynamics.robot.rigid_body import RigidBodyModel
+from ilr_dynamics.robot.tool_paths import joint_path, tool_path, tool_path_names
+from ilr_dynamics.robot.waypoints import read_waypoints, smooth_motion
+from ilr_dynamics_msgs.msg import ControllerState
+
+__all__ = [
+    "PARAMETERS",
+    "Phase",
+    "TrajectoryPublisher",
+    "main",
+    "trajectory_message",
+    "with_lead_in",
+]
+
+Array = NDArray[np.float64]
+
+PARAMETERS = (
+    Row("robot", "wam4", "arm of the package or path of a URDF file", read_only=True),
+    Row(
+        "joints",
+        ["j1", "j2", "j3", "j4"],
+        "names of the joints in messages, from base to tool",
+        read_only=True,
+    ),
+    Row(
+        "trajectory",
+        "T1",
+        f"one of {', '.join(tool_path_names())}, or the path of a .csv or .yaml of waypoints",
+        read_only=True,
+    ),
+    Row("rate", 25.0, "points a second", "Hz", 5.0, 500.0, read_only=True),
+    Row("repeat", 1, "how often to follow it; 0: without end", "", 0, 10**6, read_only=True),
+    Row("delay", 1.0, "rest before each time", "s", 0.0, 3600.0, read_only=True),
+    Row("lead_in", 2.0, "time to reach the first point", "s", 0.1, 60.0, read_only=True),
+)
+
+_ACCEPTANCE_TIME = 1.0
+_SPIN_PERIOD = 0.1
+
+
+class Phase(Enum):
+    """Where the publisher is in the course of one trajectory."""
+
+    RESTING = 0
+    SENT = 1
+    FOLLOWED = 2
+    DONE = 3
+    FAILED = 4
+
+
+class TrajectoryPublisher(Node):
+    """Publishes the trajectory whenever the controller holds the arm, as often as asked.
+
+    All times are those of the controller's states, so that a simulation may run at any pace.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("trajectory_publisher")
+        declare(self, PARAMETERS)
+        self._values = read(self, PARAMETERS)
+        self._joints = tuple(self._values["joints"])
+        self._motion = _motion(self._values, self._joints)
+        self._end = self._values["lead_in"] + self._motion.times[-1]
+        self._left = self._values["repeat"]
+        self.phase = Phase.RESTING
+        self._since: float | None = None
+        self._trajectories = self.create_publisher(
+            JointTrajectory, "inverse_dynamics/joint_trajectory", qos.REQUEST
+        )
+        self.create_subscription(
+            ControllerState, "inverse_dynamics/controller_state", self._on_state, qos.STATUS
+        )
+        self.get_logger().info("waiting for the controller to hold the arm")
+
+    def _on_state(self, state: ControllerState) -> None:
+        now = seconds(state.header.stamp)
+        if self.phase is Phase.RESTING:
+            self._rest(now, state)
+        elif self.phase is Phase.SENT:
+            self._await_acceptance(now, state)
+        elif self.phase is Phase.FOLLOWED:
+            self._await_end(now, state)
+
+    def _rest(self, now: float, state: ControllerState) -> None:
+        if state.mode != ControllerState.HOLDING:
+            self._since = None
+            return
+        self._since = now if self._since is None else self._since
+        listeners = self._trajectories.get_subscription_count()
+        if now - self._since < self._values["delay"] or listeners == 0:
+            return
+        order = joint_order(state.joint_names, self._joints)
+        start = np.array(state.desired_position)[order]
+        motion = with_lead_in(self._motion, start, self._values["lead_in"])
+        self._trajectories.publish(trajectory_message(self._joints, motion))
+        self.get_logger().info(f"sent {self._values['trajectory']}, {self._end:.1f} s")
+        self.phase, self._since = Phase.SENT, now
+
+    def _await_acceptance(self, now: float, state: ControllerState) -> None:
+        if state.mode == ControllerState.TRACKING:
+            self.phase = Phase.FOLLOWED
+        elif now - self._since > _ACCEPTANCE_TIME:
+            self._fail("the controller did not accept the trajectory; its log says why")
+
+    def _await_end(self, now: float, state: ControllerState) -> None:
+        if state.mode == ControllerState.FAULT:
+            self._fail("the controller is in fault; its log says why")
+        if state.mode != ControllerState.HOLDING:
+            return
+        # Whoever stopped the arm does not want it to set off again.
+        stopped_early = now - self._since < self._end - _ACCEPTANCE_TIME
+        self._left -= 1
+        done = stopped_early or self._left == 0
+        self.phase, self._since = (Phase.DONE if done else Phase.RESTING), now
+        self.get_logger().info(
+            "stopped before its end" if stopped_early else "followed to its end"
+        )
+
+    def _fail(self, reason: str) -> None:
+        self.get_logger().error(reason)
+        self.phase = Phase.FAILED
+
+
+def with_lead_in(motion: JointMotion, start: Array, duration: float) -> JointMotion:
+    """Put a rest at another posture before a motion.
+
+    Parameters
+    ----------
+    motion : JointMotion
+    start : ndarray of shape (n_joints,)
+        Posture to set off from, rad.
+    duration : float
+        Time from there to the motion's first knot, s.
+    """
+    rest = np.zeros_like(start)
+    return JointMotion(
+        np.append(0.0, motion.times + duration),
+        np.vstack([start, motion.positions]),
+        np.vstack([rest, motion.velocities]),
+        np.vstack([rest, motion.accelerations]),
+    )
+
+
+def trajectory_message(joints: Sequence[str], motion: JointMotion) -> JointTrajectory:
+    """Return a motion as a trajectory that starts at once."""
+    message = JointTrajectory(joint_names=list(joints))
+    for time, position, velocity, acceleration in zip(*motion, strict=True):
+        sec, nanosec = divmod(round(1e9 * time), 10**9)
+        message.points.append(
+            JointTrajectoryPoint(
+                positions=array("d", position),
+                velocities=array("d", velocity),
+                accelerations=array("d", acceleration),
+                time_from_start=Duration(sec=sec, nanosec=nanosec),
+            )
+        )
+    return message
+
+
+def _motion(values: Mapping[str, Any], joints: Sequence[str]) -> JointMotion:
+    name, rate = values["trajectory"], values["rate"]
+    if not name.endswith((".csv", ".yaml")):
+        model = RigidBodyModel(load_description(values["robot"]))
+        return joint_path(tool_path(name), model, rate)
+    waypoints = read_waypoints(name)
+    try:
+        order = joint_order(waypoints.joint_names, joints)
+    except InvalidDataError as error:
+        raise TrajectoryError(f"{name}: {error}") from error
+    return smooth_motion(waypoints._replace(positions=waypoints.positions[:, order]), rate)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Publish until done or until SIGINT or SIGTERM; 1 if the trajectory was not followed."""
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    stop = StopRequest()
+    executor = SingleThreadedExecutor()
+    try:
+        node = TrajectoryPublisher()
+        executor.add_node(node)
+        while not stop and node.phase not in (Phase.DONE, Phase.FAILED):
+            executor.spin_once(timeout_sec=_SPIN_PERIOD)
+        return int(node.phase is Phase.FAILED)
+    except IlrDynamicsError as error:
+        rclpy.logging.get_logger("trajectory_publisher").error(str(error))
+        return 1
+    finally:
+        executor.shutdown()
+        rclpy.shutdown()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,114 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Smooth joint motions through the waypoints of a file."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from ilr_dynamics.exceptions import RobotDescriptionError, TrajectoryError
+from ilr_dynamics.robot.arrays import FloatArray
+from ilr_dynamics.robot.joint_motion import JointMotion
+from ilr_dynamics.robot.yaml_config import read_yaml
+
+__all__ = ["Waypoints", "read_waypoints", "smooth_motion"]
+
+
+class Waypoints(NamedTuple):
+    """Postures at given times."""
+
+    joint_names: tuple[str, ...]
+    """Joints, in the order of the columns."""
+    times: FloatArray
+    """Strictly increasing times [s], shape (n,)."""
+    positions: FloatArray
+    """Joint angles [rad], shape (n, n_joints)."""
+
+
+def read_waypoints(path: str | Path) -> Waypoints:
+    """Read waypoints from a CSV or YAML file.
+
+    A CSV file has the header ``time,<joint>,<joint>,...`` and a row for each waypoint. A YAML file
+    holds ``joint_names`` and ``points``, each with ``time_from_start`` and ``positions``.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; its suffix tells the format.
+
+    Returns
+    -------
+    Waypoints
+
+    Raises
+    ------
+    TrajectoryError
+        If the file cannot be read, holds fewer than two waypoints, or its times do not strictly
+        increase.
+    """
+    path = Path(path)
+    try:
+        names, rows = _rows_of_csv(path) if path.suffix == ".csv" else _rows_of_yaml(path)
+        table = np.array(rows, dtype=np.float64)
+    except (OSError, KeyError, TypeError, ValueError, RobotDescriptionError) as error:
+        raise TrajectoryError(f"{path}: no waypoints can be read: {error!r}") from error
+    if table.ndim != 2 or table.shape[0] < 2 or table.shape[1] != len(names) + 1:
+        raise TrajectoryError(
+            f"{path}: waypoints have shape {table.shape}, expected at least two rows of a time "
+            f"and {len(names)} joint angles"
+        )
+    if not np.isfinite(table).all():
+        raise TrajectoryError(f"{path}: a waypoint is not finite")
+    if not (np.diff(table[:, 0]) > 0).all():
+        raise TrajectoryError(
+            f"{path}: times are {table[:, 0].tolist()}, expected them to strictly increase"
+        )
+    return Waypoints(tuple(names), table[:, 0], table[:, 1:])
+
+
+def smooth_motion(waypoints: Waypoints, rate: float) -> JointMotion:
+    """Pass through waypoints smoothly, from rest to rest.
+
+    Parameters
+    ----------
+    waypoints : Waypoints
+        Postures and times.
+    rate : float
+        Knots a second [Hz].
+
+    Returns
+    -------
+    JointMotion
+        Knots of a cubic spline, counted from the first waypoint, the last waypoint included.
+
+    Raises
+    ------
+    TrajectoryError
+        If the rate is not positive.
+    """
+    if not rate > 0:
+        raise TrajectoryError(f"knot rate is {rate} Hz, expected a positive number")
+    times = waypoints.times - waypoints.times[0]
+    spline = CubicSpline(times, waypoints.positions, bc_type="clamped")
+    knots = np.linspace(0.0, times[-1], max(round(times[-1] * rate), 1) + 1)
+    return JointMotion(knots, spline(knots), spline(knots, 1), spline(knots, 2))
+
+
+def _rows_of_csv(path: Path) -> tuple[list[str], list[list[str]]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        header, *rows = [row for row in csv.reader(file) if row]
+    time, *names = [word.strip() for word in header]
+    if time != "time":
+        raise ValueError(f"first column is '{time}', expected 'time'")
+    return names, rows
+
+
+def _rows_of_yaml(path: Path) -> tuple[list[str], list[list[float]]]:
+    content = read_yaml(path)
+    rows = [[point["time_from_start"], *point["positions"]] for point in content["points"]]
+    return list(content["joint_names"]), rows
