@@ -108,7 +108,7 @@ class WamSimulator(Node):
             remaining = end - time.monotonic()
             if remaining <= 0.0:
                 # Time stands still for one missing answer, not for each of those that follow.
-                self._answers_come &= self._answered
+                self._answers_come &= self._answered or not waits
                 return
             executor.spin_once(timeout_sec=remaining)
 

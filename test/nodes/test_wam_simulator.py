@@ -75,11 +75,12 @@ class Bench:
         message.header.stamp = state.header.stamp
         self.torques.publish(message)
 
-    def control(self, torque, cycles: int, **options) -> list[JointState]:
+    def control(self, torque, cycles: int, delay=0.0, **options) -> list[JointState]:
         """Answer the next states with a torque and return them."""
         states = []
         for _ in range(cycles):
             states.append(self.next_state())
+            time.sleep(delay)
             self.answer(states[-1], torque, **options)
         return states
 
@@ -190,6 +191,13 @@ def test_time_stands_still_until_the_torque_comes(lock_step):
     assert lock_step.spin(0.2) == []
     lock_step.answer(waiting, HOLDING)
     assert nanoseconds(lock_step.next_state()) - nanoseconds(waiting) == 2_000_000
+
+
+def test_controller_slower_than_real_time_is_waited_for_from_its_first_torque_on(lock_step):
+    states = lock_step.control(HOLDING, 30, delay=0.008)
+    stamps = [nanoseconds(state) for state in states[10:]]
+    assert set(np.diff(stamps)) == {2_000_000}
+    np.testing.assert_allclose([state.effort for state in states[10:]], np.tile(HOLDING, (20, 1)))
 
 
 def test_torque_moves_the_arm(lock_step):
