@@ -22,16 +22,6 @@ __all__ = ["ILR"]
 
 Array = NDArray[np.float64]
 
-# Parameters that describe the base distribution, as priors.isotropic_prior takes them.
-PRIOR_SETTINGS = (
-    "concentration",
-    "input_spread",
-    "input_strength",
-    "noise_std",
-    "noise_strength",
-    "slope_scale",
-)
-
 
 class ILR(MixtureRegressor):
     r"""
@@ -51,7 +41,9 @@ class ILR(MixtureRegressor):
         alpha_0 of the Dirichlet process, > 0: the larger, the more components are expected.
     input_spread, input_strength
         Expected standard deviation of the inputs of one component, in standard units, and how many
-        samples that expectation is worth.
+        samples that expectation is worth; None: one for each input. The more inputs, the more
+        directions there are in which a few samples of a motion say nothing: too weak a prior
+        lets the components collapse onto the path and leaves a nearby path unexplained.
     noise_std, noise_strength
         Expected standard deviation of the noise, in standard units, and how many samples that
         expectation is worth.
@@ -103,8 +95,8 @@ class ILR(MixtureRegressor):
         n_components: int = 300,
         *,
         concentration: float = 10.0,
-        input_spread: float = 0.2,
-        input_strength: float = 2.0,
+        input_spread: float = 0.5,
+        input_strength: float | None = None,
         noise_std: float = 0.1,
         noise_strength: float = 2.0,
         slope_scale: float = 1.0,
@@ -199,10 +191,17 @@ class ILR(MixtureRegressor):
         return self
 
     def _make_prior(self, n_inputs: int, n_outputs: int) -> MixturePrior:
+        strength = float(n_inputs) if self.input_strength is None else self.input_strength
         settings = {
-            name: check_real(getattr(self, name), name, above=0.0) for name in PRIOR_SETTINGS
+            "concentration": self.concentration,
+            "input_spread": self.input_spread,
+            "input_strength": strength,
+            "noise_std": self.noise_std,
+            "noise_strength": self.noise_strength,
+            "slope_scale": self.slope_scale,
         }
-        return isotropic_prior(n_inputs, n_outputs, **settings)
+        checked = {name: check_real(value, name, above=0.0) for name, value in settings.items()}
+        return isotropic_prior(n_inputs, n_outputs, **checked)
 
     def _infer(
         self,

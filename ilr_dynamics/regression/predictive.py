@@ -43,8 +43,9 @@ Array = NDArray[np.float64]
 
 # Rows worked on at a time: bounds the memory of arrays over (rows, components, outputs).
 BLOCK_ROWS = 512
-# Weight below which a component does not move a quantile by more than the solver's tolerance.
-QUANTILE_WEIGHT = 1e-10
+# Share of the mixture, its lightest components, that a quantile leaves out: this bounds the error
+# of the coverage.
+QUANTILE_WEIGHT = 1e-6
 
 
 @dataclass(frozen=True)
@@ -195,20 +196,22 @@ def interval(
     mixture: PredictiveMixture, predictions: ComponentPredictions, coverage: float
 ) -> tuple[Array, Array]:
     """Central interval (n, d) of each output: two quantiles of the mixture, in standard units."""
-    n_kept = int(np.max(np.sum(predictions.weights > QUANTILE_WEIGHT, axis=1)))
-    kept = np.argpartition(-predictions.weights, n_kept - 1, axis=1)[:, :n_kept]
+    kept = np.argsort(-predictions.weights, axis=1)
     weights = np.take_along_axis(predictions.weights, kept, axis=1)
-    weights /= weights.sum(axis=1, keepdims=True)
+    n_kept = int(np.max(np.sum(np.cumsum(weights, axis=1) < 1.0 - QUANTILE_WEIGHT, axis=1))) + 1
+    kept, weights = kept[:, :n_kept], weights[:, :n_kept]
+    weights = weights / weights.sum(axis=1, keepdims=True)
     means = np.take_along_axis(predictions.means, kept[:, :, None], axis=1)
     factors = np.take_along_axis(predictions.factors, kept, axis=1)[:, :, None]
     scales = np.sqrt(factors * np.diagonal(mixture.noise_shapes, axis1=1, axis2=2)[kept])
+    dofs = mixture.dofs[kept]
     lower, upper = (
-        mixture_quantile(
-            probability,
-            weights[:, None, :],
-            np.swapaxes(means, 1, 2),
-            np.swapaxes(scales, 1, 2),
-            mixture.dofs[kept][:, None, :],
+        np.stack(
+            [
+                mixture_quantile(probability, weights, means[:, :, j], scales[:, :, j], dofs)
+                for j in range(mixture.n_outputs)
+            ],
+            axis=1,
         )
         for probability in (0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage)
     )

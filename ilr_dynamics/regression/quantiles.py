@@ -12,8 +12,8 @@ __all__ = ["mixture_quantile"]
 
 Array = NDArray[np.float64]
 
-MAX_ITERATIONS = 80
-PROBABILITY_TOLERANCE = 1e-10
+MAX_ITERATIONS = 100
+PROBABILITY_TOLERANCE = 1e-9
 
 
 def mixture_quantile(
@@ -23,36 +23,43 @@ def mixture_quantile(
     Solve sum_k w_k F_k(y) = probability for y by Newton's method, kept inside a bracket.
 
     The quantile of a mixture lies between the smallest and the largest quantile of its
-    components; a Newton step that leaves the bracket is replaced by bisection.
+    components; a Newton step that leaves the bracket is replaced by bisection. Only mixtures that
+    have not met the tolerance yet are evaluated again.
 
     Parameters
     ----------
     probability
         Between 0 and 1.
-    weights, locations, scales, dofs : (..., K)
-        Mixtures along the last axis; weights sum to one.
+    weights, locations, scales, dofs : (n, K)
+        One mixture a row; its weights sum to one.
 
     Returns
     -------
-    y : (...)
+    y : (n,)
     """
     of_components = locations + scales * stdtrit(dofs, probability)
     present = weights > 0.0
-    low = np.min(np.where(present, of_components, np.inf), axis=-1)
-    high = np.max(np.where(present, of_components, -np.inf), axis=-1)
-    log_constants = gammaln(0.5 * (dofs + 1.0)) - gammaln(0.5 * dofs) - 0.5 * np.log(np.pi * dofs)
-    densities_at_centre = weights * np.exp(log_constants) / scales
-    y = np.sum(weights * of_components, axis=-1)
+    low = np.min(np.where(present, of_components, np.inf), axis=1)
+    high = np.max(np.where(present, of_components, -np.inf), axis=1)
+    y = np.clip(np.sum(weights * of_components, axis=1), low, high)
+    pending = np.flatnonzero(low < high)
     for _ in range(MAX_ITERATIONS):
-        t = (y[..., None] - locations) / scales
-        excess = np.sum(weights * stdtr(dofs, t), axis=-1) - probability
-        if np.all((np.abs(excess) <= PROBABILITY_TOLERANCE) | (low == high)):
+        w, loc, scale, dof = (a[pending] for a in (weights, locations, scales, dofs))
+        t = (y[pending, None] - loc) / scale
+        excess = np.sum(w * stdtr(dof, t), axis=1) - probability
+        open_rows = np.abs(excess) > PROBABILITY_TOLERANCE
+        if not np.any(open_rows):
             break
-        low = np.where(excess < 0.0, y, low)
-        high = np.where(excess > 0.0, y, high)
-        density = np.sum(
-            densities_at_centre * (1.0 + t**2 / dofs) ** (-0.5 * (dofs + 1.0)), axis=-1
-        )
-        step = y - excess / np.maximum(density, np.finfo(float).tiny)
-        y = np.where((step > low) & (step < high), step, 0.5 * (low + high))
-    return np.asarray(y)
+        density = np.sum(w * _density(t, dof) / scale, axis=1)
+        low[pending] = np.where(excess < 0.0, y[pending], low[pending])
+        high[pending] = np.where(excess > 0.0, y[pending], high[pending])
+        pending, excess, density = pending[open_rows], excess[open_rows], density[open_rows]
+        step = y[pending] - excess / np.maximum(density, np.finfo(float).tiny)
+        inside = (step > low[pending]) & (step < high[pending])
+        y[pending] = np.where(inside, step, 0.5 * (low[pending] + high[pending]))
+    return y
+
+
+def _density(t: Array, dof: Array) -> Array:
+    log_constant = gammaln(0.5 * (dof + 1.0)) - gammaln(0.5 * dof) - 0.5 * np.log(np.pi * dof)
+    return np.asarray(np.exp(log_constant - 0.5 * (dof + 1.0) * np.log1p(t**2 / dof)))
