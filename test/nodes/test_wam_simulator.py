@@ -63,12 +63,17 @@ class Bench:
         return list(self.states)
 
     def next_state(self) -> JointState:
+        """Return the newest state, which must not have been returned before."""
         self.states.clear()
         deadline = time.monotonic() + 10.0
         while not self.states:
             assert time.monotonic() < deadline, "no joint state within 10 s"
             self.executor.spin_once(timeout_sec=0.1)
-        return self.states[0]
+        seen = 0
+        while seen < len(self.states):
+            seen = len(self.states)
+            self.executor.spin_once(timeout_sec=0.0)
+        return self.states[-1]
 
     def answer(self, state: JointState, torque, names=JOINTS) -> None:
         message = JointState(name=list(names), effort=array("d", torque))
