@@ -1,0 +1,128 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Markers for RViz: the links of an arm and fading trails."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+import numpy as np
+from geometry_msgs.msg import Pose, PoseStamped
+from nav_msgs.msg import Path
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+from std_msgs.msg import ColorRGBA
+from visualization_msgs.msg import Marker
+
+from ilr_dynamics.robot.visual_shapes import ShapeKind, VisualShape
+
+__all__ = ["Trail", "arm_markers", "pose"]
+
+Array = NDArray[np.float64]
+
+_TYPES = {
+    ShapeKind.BOX: Marker.CUBE,
+    ShapeKind.CYLINDER: Marker.CYLINDER,
+    ShapeKind.SPHERE: Marker.SPHERE,
+    ShapeKind.MESH: Marker.MESH_RESOURCE,
+}
+_LINE_WIDTH = 0.006
+# Stamps count nanoseconds, but seconds since 1970 are floats: 2e-7 s apart.
+_ROUNDING = 1e-6
+
+
+def pose(transform: Array) -> Pose:
+    """Return a homogeneous transform (4, 4), m, as a message."""
+    message = Pose()
+    position, orientation = message.position, message.orientation
+    position.x, position.y, position.z = map(float, transform[:3, 3])
+    quaternion = Rotation.from_matrix(transform[:3, :3]).as_quat()
+    orientation.x, orientation.y, orientation.z, orientation.w = map(float, quaternion)
+    return message
+
+
+def arm_markers(shapes: Sequence[VisualShape], frame: str) -> list[Marker]:
+    """Return a marker for each shape, its pose still open.
+
+    Parameters
+    ----------
+    shapes : sequence of VisualShape
+    frame : str
+        Frame that the poses will be given in.
+    """
+    markers = []
+    for number, shape in enumerate(shapes):
+        marker = Marker(ns="arm", id=number, type=_TYPES[shape.kind], mesh_resource=shape.mesh)
+        marker.header.frame_id = frame
+        marker.scale.x, marker.scale.y, marker.scale.z = map(float, shape.size)
+        marker.color = _colour(shape.colour)
+        markers.append(marker)
+    return markers
+
+
+class Trail:
+    """Where a point was lately: a path, and a line that fades with age.
+
+    Parameters
+    ----------
+    name : str
+        Namespace of the marker.
+    frame : str
+        Frame of the points.
+    colour : sequence of float
+        Red, green and blue, 0 to 1.
+    """
+
+    def __init__(self, name: str, frame: str, colour: Sequence[float]) -> None:
+        self._colour = tuple(colour)
+        self._times: deque[float] = deque()
+        self.path = Path()
+        self.path.header.frame_id = frame
+        self.marker = Marker(ns=name, type=Marker.LINE_STRIP)
+        self.marker.header.frame_id = frame
+        self.marker.scale.x = _LINE_WIDTH
+        self.marker.pose.orientation.w = 1.0
+
+    def add(self, time: float, point: Array, history: float, spacing: float) -> None:
+        """Add a point and forget the old ones.
+
+        Parameters
+        ----------
+        time : float
+            When it was there; a time before the last one starts a new trail, s.
+        point : ndarray of shape (3,)
+            Position, m.
+        history : float
+            How long points are shown, s.
+        spacing : float
+            Time between shown points at least, s.
+        """
+        poses = self.path.poses
+        if self._times and time < self._times[-1]:
+            self._times.clear()
+            poses.clear()
+        if self._times and time < self._times[-1] + spacing - _ROUNDING:
+            return
+        stamped = PoseStamped(header=self.path.header)
+        position = stamped.pose.position
+        position.x, position.y, position.z = map(float, point)
+        self._times.append(time)
+        poses.append(stamped)
+        while self._times[0] < time - history:
+            self._times.popleft()
+            poses.pop(0)
+
+    def fill_marker(self) -> Marker:
+        """Return the line; it needs two points to be one."""
+        points = [stamped.pose.position for stamped in self.path.poses]
+        alphas = np.linspace(0.0, 1.0, len(points))
+        self.marker.points = points
+        self.marker.colors = [_colour((*self._colour, alpha)) for alpha in alphas]
+        self.marker.action = Marker.ADD if len(points) > 1 else Marker.DELETE
+        return self.marker
+
+
+def _colour(rgba: Sequence[float] | Array) -> ColorRGBA:
+    red, green, blue, alpha = map(float, rgba)
+    return ColorRGBA(r=red, g=green, b=blue, a=alpha)

@@ -1,0 +1,155 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Node /visualizer: shows the arm and the desired and measured path of its tool point."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import rclpy
+from nav_msgs.msg import Path
+from numpy.typing import NDArray
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.serialization import deserialize_message
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+from visualization_msgs.msg import Marker, MarkerArray
+
+from ilr_dynamics.control import joint_order
+from ilr_dynamics.exceptions import IlrDynamicsError, InvalidDataError
+from ilr_dynamics.nodes import qos
+from ilr_dynamics.nodes.markers import Trail, arm_markers, pose
+from ilr_dynamics.nodes.messages import seconds
+from ilr_dynamics.nodes.parameter_table import ParameterRow as Row
+from ilr_dynamics.nodes.parameter_table import declare, read
+from ilr_dynamics.nodes.shutdown import StopRequest
+from ilr_dynamics.robot.description import load_description
+from ilr_dynamics.robot.rigid_body import RigidBodyModel
+from ilr_dynamics.robot.visual_shapes import visual_shapes
+from ilr_dynamics_msgs.msg import ControllerState
+
+__all__ = ["PARAMETERS", "Visualizer", "main"]
+
+Array = NDArray[np.float64]
+
+PARAMETERS = (
+    Row("robot", "wam4", "arm of the package or path of a URDF file", read_only=True),
+    Row(
+        "joints",
+        ["j1", "j2", "j3", "j4"],
+        "names of the joints in messages, from base to tool",
+        read_only=True,
+    ),
+    Row("frame", "base", "frame that everything is given in", read_only=True),
+    Row("rate", 15.0, "pictures a second", "Hz", 1.0, 30.0, read_only=True),
+    Row("history", 6.0, "length of the shown paths", "s", 0.1, 60.0),
+    Row("point_rate", 25.0, "largest number of path points a second", "Hz", 1.0, 100.0),
+)
+
+_COLOURS = {"desired": (0.1, 0.4, 0.9), "measured": (0.9, 0.3, 0.1)}
+_SPIN_PERIOD = 0.1
+_LOG_PERIOD = 1.0
+
+
+class Visualizer(Node):
+    """Markers and paths, made anew at a steady rate while somebody looks at them."""
+
+    def __init__(self) -> None:
+        super().__init__("visualizer")
+        declare(self, PARAMETERS)
+        values = read(self, PARAMETERS)
+        description = load_description(values["robot"])
+        self._joints = tuple(values["joints"])
+        self._model = RigidBodyModel(description)
+        self._shapes = visual_shapes(description)
+        self._arm = arm_markers(self._shapes, values["frame"])
+        self._trails = {
+            name: Trail(name, values["frame"], colour) for name, colour in _COLOURS.items()
+        }
+        self._joint_state: bytes | None = None
+        self._markers = self.create_publisher(MarkerArray, "~/markers", qos.STATUS)
+        self._paths = {
+            name: self.create_publisher(Path, f"~/{name}_path", qos.STATUS) for name in _COLOURS
+        }
+        # Raw, because of 500 joint states a second only those that are drawn are worth reading.
+        self.create_subscription(
+            JointState, "joint_states", self._on_joint_state, qos.JOINT_STATES, raw=True
+        )
+        self.create_subscription(
+            ControllerState,
+            "inverse_dynamics/controller_state",
+            self._on_controller_state,
+            qos.STATUS,
+        )
+        self.create_timer(1.0 / values["rate"], self._publish)
+
+    def _on_joint_state(self, data: bytes) -> None:
+        self._joint_state = data
+
+    def _on_controller_state(self, state: ControllerState) -> None:
+        if state.mode == ControllerState.WAITING:
+            return
+        history, spacing = self._history()
+        positions = {"desired": state.desired_position, "measured": state.measured_position}
+        for name, position in positions.items():
+            ordered = self._ordered(state.joint_names, position)
+            if ordered is not None:
+                tool = self._model.tool_position(ordered)
+                self._trails[name].add(seconds(state.header.stamp), tool, history, spacing)
+
+    def _history(self) -> tuple[float, float]:
+        """Length of the trails and spacing of their points, s."""
+        history = self.get_parameter("history").value
+        return history, 1.0 / self.get_parameter("point_rate").value
+
+    def _ordered(self, names: Sequence[str], values: Sequence[float]) -> Array | None:
+        """Return values in the order of the joints; None and a warning if they do not fit."""
+        try:
+            return np.array(values)[joint_order(names, self._joints, allow_extra=True)]
+        except (InvalidDataError, IndexError) as error:
+            self.get_logger().warning(f"not shown: {error}", throttle_duration_sec=_LOG_PERIOD)
+            return None
+
+    def _publish(self) -> None:
+        if self._markers.get_subscription_count() > 0:
+            trails = [trail.fill_marker() for trail in self._trails.values()]
+            self._markers.publish(MarkerArray(markers=self._posed_arm() + trails))
+        for name, publisher in self._paths.items():
+            if publisher.get_subscription_count() > 0:
+                publisher.publish(self._trails[name].path)
+
+    def _posed_arm(self) -> list[Marker]:
+        """Markers of the arm in its newest posture; none before it is known."""
+        if self._joint_state is None:
+            return []
+        state = deserialize_message(self._joint_state, JointState)
+        position = self._ordered(state.name, state.position)
+        if position is None:
+            return []
+        for marker, shape in zip(self._arm, self._shapes, strict=True):
+            marker.pose = pose(self._model.link_pose(position, shape.link) @ shape.pose)
+        return self._arm
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Show the arm until SIGINT or SIGTERM; 1 if the parameters are no good."""
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    stop = StopRequest()
+    executor = SingleThreadedExecutor()
+    try:
+        executor.add_node(Visualizer())
+        while not stop:
+            executor.spin_once(timeout_sec=_SPIN_PERIOD)
+    except IlrDynamicsError as error:
+        rclpy.logging.get_logger("visualizer").error(str(error))
+        return 1
+    finally:
+        executor.shutdown()
+        rclpy.shutdown()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
