@@ -124,12 +124,13 @@ def _draw(path: Path, samples: Samples, mean: Array, lower: Array, upper: Array)
     )
     figure.set_size_inches(10.0, 2.0 * len(samples.joint_names) + 1.0)
     for k, axis in enumerate(axes[:, 0]):
-        axis.fill_between(samples.time, lower[:, k], upper[:, k], color="C0", alpha=0.25, lw=0)
-        axis.plot(samples.time, mean[:, k], color="C0", lw=1.0)
-        axis.plot(samples.time, samples.Y[:, k], color="k", lw=0.8)
+        band = {"color": "C0", "alpha": 0.25, "linewidth": 0, "label": f"{COVERAGE:.0%} interval"}
+        axis.fill_between(samples.time, lower[:, k], upper[:, k], **band)
+        axis.plot(samples.time, mean[:, k], color="C0", lw=1.0, label="predicted")
+        axis.plot(samples.time, samples.Y[:, k], color="k", lw=0.8, label="measured")
         axis.set_ylabel(f"{samples.joint_names[k]} [Nm]")
     axes[-1, 0].set_xlabel("time [s]")
-    axes[0, 0].legend([f"{COVERAGE:.0%} interval", "predicted", "measured"], ncols=3, loc="best")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), ncols=3, loc="outside upper center")
     try:
         figure.savefig(path, dpi=120)
     except (OSError, ValueError) as error:

@@ -134,7 +134,7 @@ def _train(options: argparse.Namespace) -> None:
     with ProgressBar() as progress:
         parts = [read_samples(bag, settings, progress) for bag in options.bags]
         model, report = learn(concatenate(parts), settings, known, progress)
-    earlier = known.metadata_["recordings"] if known is not None else []
+    earlier = known.metadata_.get("recordings", []) if known is not None else []
     model.save(output, snapshot_metadata(settings, [*earlier, *options.bags]))
     print(_samples_table(options.bags, parts))
     print()

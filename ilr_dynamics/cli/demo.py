@@ -1,0 +1,317 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The main job on a simulated arm: record, learn, track.
+
+Simulator, controller and recorder run as processes of their own and talk over DDS, in a ROS
+domain of their own. Three times the arm tracks figure-eights at several speeds, records itself
+and learns from the recording; after each time it tracks the eight at a speed it never recorded.
+In the end a controller that starts fresh loads the snapshot and tracks the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from ament_index_python.packages import get_package_share_directory
+from lifecycle_msgs.msg import Transition
+from tqdm import tqdm
+
+from ilr_dynamics.cli.demo_figures import draw_torques, draw_tracks
+from ilr_dynamics.cli.node_processes import NodeProcesses
+from ilr_dynamics.cli.operator import Operator
+from ilr_dynamics.cli.ros_domain import enter_own_domain
+from ilr_dynamics.cli.table import format_table
+from ilr_dynamics.cli.tracking_record import TrackingRecord
+from ilr_dynamics.exceptions import IlrDynamicsError
+from ilr_dynamics.robot.description import load_description
+from ilr_dynamics.robot.joint_motion import JointMotion
+from ilr_dynamics.robot.rigid_body import RigidBodyModel
+from ilr_dynamics.robot.tool_paths import joint_path, tool_path, tool_path_names
+
+__all__ = ["main"]
+
+ROBOT = "wam4"
+TEST = "T1"
+# Quintic interpolation between knots this far apart is exact to micrometres at these speeds.
+KNOT_RATE = 25.0
+N_ROUNDS = 3
+# Controller states per joint state: 100 Hz of reports describe the motion, and cost little.
+DECIMATION = 5
+
+
+@dataclass
+class Results:
+    """What the demo measured."""
+
+    records: dict[str, TrackingRecord] = field(default_factory=dict)
+    rounds: list[TrackingRecord] = field(default_factory=list)
+    samples: int = 0
+    components: int = 0
+    learn_s: float = 0.0
+    loop_times: list[np.ndarray] = field(default_factory=list)
+
+
+class Demo:
+    """
+    The stages of the demo.
+
+    Parameters
+    ----------
+    processes, operator
+        The nodes, and the one who operates them.
+    folder
+        Where recordings, snapshots and pictures go.
+    parameter_file
+        ROS parameters of the nodes.
+    training_time
+        How long each training trajectory is tracked in each round, s.
+    """
+
+    def __init__(
+        self,
+        processes: NodeProcesses,
+        operator: Operator,
+        folder: Path,
+        parameter_file: Path,
+        training_time: float,
+    ) -> None:
+        self.results = Results()
+        description = load_description(ROBOT)
+        self.joints = description.joint_names
+        self.model = RigidBodyModel(description)
+        self._processes = processes
+        self._operator = operator
+        self._folder = folder
+        self._parameter_file = parameter_file
+        training = [name for name in tool_path_names() if name.startswith("train")]
+        self._training = {name: self._motion(name, training_time) for name in training}
+        self._test = self._motion(TEST)
+
+    def run(self) -> None:
+        """Go through all stages."""
+        self._start_nodes()
+        results = self.results
+        results.records["pd"] = self._track_test("pd", "PD alone")
+        results.records["analytic"] = self._track_test("analytic", "analytic model + PD")
+        for round_number in range(1, N_ROUNDS + 1):
+            bag = self._record(round_number)
+            self._learn(round_number, bag)
+            results.rounds.append(self._track_test("ilr", f"ILR + PD after round {round_number}"))
+        results.records["ilr"] = results.rounds[-1]
+        self._restart_controller()
+        self._operator.load_snapshot(self._snapshot(N_ROUNDS))
+        results.records["loaded"] = self._track_test("ilr", "ILR + PD, snapshot loaded")
+
+    def _start_nodes(self) -> None:
+        self._processes.start(
+            "wam_simulator",
+            {"lock_step": "true", "real_time_factor": 0.0},
+            self._parameter_file,
+        )
+        self._processes.start("recorder", parameter_file=self._parameter_file)
+        self._start_controller()
+
+    def _start_controller(self) -> None:
+        self._processes.start(
+            "inverse_dynamics_node",
+            # The learned torque has to stand alone: no analytic model behind it.
+            {"controller_state.decimation": DECIMATION, "feedforward.fallback": "none"},
+            self._parameter_file,
+        )
+        self._operator.change_state(Transition.TRANSITION_CONFIGURE)
+
+    def _restart_controller(self) -> None:
+        print("A second controller starts fresh and loads the snapshot", flush=True)
+        self._processes.stop("inverse_dynamics_node")
+        self._start_controller()
+
+    def _track_test(self, controller: str, label: str) -> TrackingRecord:
+        self._operator.set_parameters("inverse_dynamics", controller=controller)
+        record = self._follow(self._test, f"{TEST}: {label}")
+        tqdm.write(
+            f"    {record.mean_squared_error:.2e} rad^2, PD torque {record.mean_pd_torque:.2f} Nm",
+            file=sys.stdout,
+        )
+        return record
+
+    def _record(self, round_number: int) -> Path:
+        controller = "pd" if round_number == 1 else "ilr"
+        self._operator.set_parameters("inverse_dynamics", controller=controller)
+        bag = self._folder / f"recording_{round_number}"
+        self._operator.start_recording(bag)
+        for name, motion in self._training.items():
+            self._follow(motion, f"round {round_number}: record {name}")
+        self._operator.stop_recording()
+        return bag
+
+    def _learn(self, round_number: int, bag: Path) -> None:
+        """Learn while the controller holds the arm, in real time."""
+        operator = self._operator
+        operator.set_parameters("wam_simulator", real_time_factor=1.0)
+        operator.activate()
+        with _progress_bar(f"round {round_number}: learn", None) as waiting:
+            answer = operator.update_model(bag, self._snapshot(round_number), waiting)
+        meanwhile = operator.answered_states()
+        operator.deactivate()
+        operator.set_parameters("wam_simulator", real_time_factor=0.0)
+        self.results.loop_times.append(meanwhile.loop_time)
+        self.results.samples += answer.samples_used
+        self.results.components = answer.components_after
+        self.results.learn_s += answer.learning_time
+        tqdm.write(
+            f"    {answer.samples_used} samples, {answer.samples_rejected} left out, "
+            f"{answer.components_before} -> {answer.components_after} local models in "
+            f"{answer.learning_time:.1f} s; meanwhile the arm was held for "
+            f"{meanwhile.time[-1]:.1f} s, with never more than "
+            f"{1e3 * np.max(np.diff(meanwhile.time)):.0f} ms between two reports",
+            file=sys.stdout,
+        )
+
+    def _follow(self, motion: JointMotion, label: str) -> TrackingRecord:
+        with _progress_bar(label, float(motion.times[-1])) as progress:
+            record = self._operator.follow(motion, progress)
+        self.results.loop_times.append(record.loop_time)
+        return record
+
+    def _motion(self, name: str, duration: float | None = None) -> JointMotion:
+        motion = joint_path(tool_path(name), self.model, KNOT_RATE)
+        kept = motion.times <= (np.inf if duration is None else duration)
+        return JointMotion(*(part[kept] for part in motion))
+
+    def _snapshot(self, round_number: int) -> Path:
+        return self._folder / f"model_{round_number}.npz"
+
+
+@contextmanager
+def _progress_bar(label: str, total: float | None) -> Iterator[Callable[[float], None]]:
+    """Show seconds of motion, or of waiting; yields what to call with them."""
+    shape = (
+        "{desc:36s}{n:6.1f} s"
+        if total is None
+        else "{desc:36s}{n:6.1f} of {total:.1f} s |{bar:30}|"
+    )
+    with tqdm(total=total, desc=label, bar_format=shape, mininterval=0.2, file=sys.stdout) as bar:
+        yield lambda seconds: bar.update(seconds - bar.n)
+
+
+def _summary(results: Results) -> dict[str, object]:
+    """Return the figures as printed in the last line."""
+    records = {
+        "pd": results.records["pd"],
+        "analytic_pd": results.records["analytic"],
+        "ilr_pd": results.records["ilr"],
+        "ilr_pd_loaded": results.records["loaded"],
+    }
+    mse = {name: record.mean_squared_error for name, record in records.items()}
+    torque = {name: record.mean_pd_torque for name, record in records.items()}
+    loop_times = 1e3 * np.concatenate(results.loop_times)
+    return {
+        "benchmark": "demo",
+        "tracking_mse": {
+            **mse,
+            "ilr_pd_rounds": [record.mean_squared_error for record in results.rounds],
+        },
+        "pd_torque": {
+            **torque,
+            "ilr_pd_rounds": [record.mean_pd_torque for record in results.rounds],
+        },
+        "samples": results.samples,
+        "components": results.components,
+        "learn_s": results.learn_s,
+        "loop_ms_p50": float(np.percentile(loop_times, 50)),
+        "loop_ms_p99": float(np.percentile(loop_times, 99)),
+    }
+
+
+def _table(results: Results) -> str:
+    pd = results.records["pd"]
+    rows = {"PD": pd, "analytic + PD": results.records["analytic"]}
+    for number, record in enumerate(results.rounds, 1):
+        rows[f"ILR + PD, round {number}"] = record
+    rows["ILR + PD, snapshot loaded"] = results.records["loaded"]
+    return format_table(
+        [f"controller on {TEST}", "error [rad^2]", "PD / this", "PD torque [Nm]", "PD / this"],
+        [
+            [
+                label,
+                f"{record.mean_squared_error:.2e}",
+                f"{pd.mean_squared_error / record.mean_squared_error:.1f}",
+                f"{record.mean_pd_torque:.2f}",
+                f"{pd.mean_pd_torque / record.mean_pd_torque:.1f}",
+            ]
+            for label, record in rows.items()
+        ],
+    )
+
+
+def _draw(demo: Demo, folder: Path) -> list[Path]:
+    records = demo.results.records
+    tracks, torques = folder / "tracks.png", folder / "torques.png"
+    shown = {kind: records[kind] for kind in ("pd", "analytic", "ilr")}
+    draw_tracks(tracks, shown, demo.model, "An eight at a speed that was never recorded")
+    draw_torques(torques, records["ilr"], demo.joints, "ILR + PD after three rounds")
+    return [tracks, torques]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="demo", description="A simulated arm records itself, learns and tracks."
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("output"),
+        help="a folder is made in here for recordings, snapshots, logs and pictures (%(default)s)",
+    )
+    parser.add_argument(
+        "--training-time",
+        type=float,
+        default=8.0,
+        metavar="SECONDS",
+        help="how long each training trajectory is tracked in each round (%(default)s)",
+    )
+    return parser
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the demo; 0 if it went through, 1 if something failed, 130 after Ctrl-C."""
+    options = _parser().parse_args(args)
+    folder = options.output.absolute() / time.strftime("demo-%Y%m%d-%H%M%S")
+    folder.mkdir(parents=True)
+    claim = enter_own_domain()
+    parameter_file = Path(get_package_share_directory("ilr_dynamics")) / "config" / f"{ROBOT}.yaml"
+    print(f"Everything is written to {folder}", flush=True)
+    try:
+        with claim, NodeProcesses(folder) as processes:
+            joints = load_description(ROBOT).joint_names
+            operator = Operator(joints, processes.check)
+            try:
+                demo = Demo(processes, operator, folder, parameter_file, options.training_time)
+                demo.run()
+            finally:
+                operator.close()
+    except IlrDynamicsError as error:
+        print(f"\ndemo: {error}\n(the nodes' logs are in {folder})", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print(f"\nstopped; what was recorded so far is in {folder}", file=sys.stderr)
+        return 130
+    pictures = _draw(demo, folder)
+    print(f"\n{_table(demo.results)}\n")
+    for picture in pictures:
+        print(f"picture: {picture}")
+    print(json.dumps(_summary(demo.results)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

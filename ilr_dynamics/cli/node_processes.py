@@ -1,0 +1,126 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""ROS nodes as child processes that end with the program that started them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from ilr_dynamics.exceptions import IlrDynamicsError
+from ilr_dynamics.process_lifetime import die_with_parent
+
+__all__ = ["NodeProcesses"]
+
+STOP_TIMEOUT = 5.0
+LOG_LINES = 15
+
+
+class NodeProcesses:
+    """
+    Starts nodes of this package and stops them all at the end of a ``with`` block.
+
+    Each node has a session of its own, so that Ctrl-C reaches this program alone, which then
+    stops the nodes in order; if this program is killed, the kernel kills the nodes.
+
+    Parameters
+    ----------
+    log_folder
+        Where each node's output goes, one file a node.
+    """
+
+    def __init__(self, log_folder: Path) -> None:
+        self._log_folder = log_folder
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+
+    def start(
+        self,
+        module: str,
+        parameters: Mapping[str, object] | None = None,
+        parameter_file: Path | None = None,
+        label: str | None = None,
+    ) -> None:
+        """
+        Start a node.
+
+        Parameters
+        ----------
+        module
+            Its module in ``ilr_dynamics.nodes``.
+        parameters
+            Values of single parameters.
+        parameter_file
+            A ROS parameter file.
+        label
+            Its name here and in the log's file name; by default the module.
+        """
+        command = [sys.executable, "-P", "-m", f"ilr_dynamics.nodes.{module}", "--ros-args"]
+        if parameter_file is not None:
+            command += ["--params-file", str(parameter_file)]
+        for name, value in (parameters or {}).items():
+            command += ["-p", f"{name}:={value}"]
+        name = label or module
+        with self._log_path(name).open("wb") as log:
+            self._processes[name] = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=partial(die_with_parent, os.getpid()),
+            )
+
+    def check(self) -> None:
+        """
+        Make sure that all nodes are alive.
+
+        Raises
+        ------
+        IlrDynamicsError
+            If one has ended; the text holds the end of its log.
+        """
+        for name, process in self._processes.items():
+            if process.poll() is not None:
+                lines = self._log_path(name).read_text(errors="replace").splitlines()
+                raise IlrDynamicsError(
+                    f"the node {name} ended with exit code {process.returncode}; its log ends:\n"
+                    + "\n".join(lines[-LOG_LINES:])
+                )
+
+    def stop(self, name: str) -> None:
+        """Stop a node: ask first, then kill."""
+        process = self._processes.pop(name)
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(STOP_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def __enter__(self) -> Self:
+        """Nothing is started yet."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Stop all nodes, the newest first; a second Ctrl-C does not leave any behind."""
+        previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            for name in reversed(list(self._processes)):
+                self.stop(name)
+        finally:
+            signal.signal(signal.SIGINT, previous)
+
+    def _log_path(self, name: str) -> Path:
+        return self._log_folder / f"{name}.log"

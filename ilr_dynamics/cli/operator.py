@@ -1,0 +1,230 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Operates simulator, controller and recorder over ROS, as a person would with ros2 calls."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import rclpy
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+from rcl_interfaces.srv import SetParameters
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.signals import SignalHandlerOptions
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory
+
+from ilr_dynamics.cli.tracking_record import TrackingRecord
+from ilr_dynamics.exceptions import IlrDynamicsError
+from ilr_dynamics.nodes import qos
+from ilr_dynamics.nodes.messages import seconds
+from ilr_dynamics.nodes.trajectory_publisher import trajectory_message
+from ilr_dynamics.robot.joint_motion import JointMotion
+from ilr_dynamics_msgs.msg import ControllerState
+from ilr_dynamics_msgs.srv import LoadSnapshot, UpdateModel
+
+__all__ = ["Operator"]
+
+Progress = Callable[[float], None]
+"""Called with the time of the trajectory that has passed, s."""
+
+SERVICE_TIMEOUT = 20.0
+LEARNING_TIMEOUT = 600.0
+SILENCE_TIMEOUT = 10.0
+SPIN_PERIOD = 0.1
+
+
+class Operator:
+    """
+    A ROS client of /inverse_dynamics, /wam_simulator and /recorder.
+
+    Parameters
+    ----------
+    joints
+        Names of the joints, from base to tool.
+    check
+        Called while waiting; raises if it makes no sense to wait any longer.
+    """
+
+    def __init__(self, joints: tuple[str, ...], check: Callable[[], None]) -> None:
+        # Ctrl-C has to become a KeyboardInterrupt here, and the nodes are stopped one by one.
+        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+        self._joints = joints
+        self._check = check
+        self._node = Node("operator")
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self._node)
+        self._trajectories = self._node.create_publisher(
+            JointTrajectory, "inverse_dynamics/joint_trajectory", qos.REQUEST
+        )
+        self._node.create_subscription(
+            ControllerState, "inverse_dynamics/controller_state", self._on_state, qos.STATUS
+        )
+        self._states: list[ControllerState] = []
+
+    def close(self) -> None:
+        """Leave the ROS graph."""
+        self._executor.shutdown()
+        self._node.destroy_node()
+        rclpy.shutdown()
+
+    def change_state(self, transition: int) -> None:
+        """Take /inverse_dynamics through a transition of lifecycle_msgs/Transition."""
+        answer = self._call(
+            ChangeState, "inverse_dynamics/change_state", transition=Transition(id=transition)
+        )
+        if not answer.success:
+            raise IlrDynamicsError(f"/inverse_dynamics refused the transition {transition}")
+
+    def set_parameters(self, node: str, **values: object) -> None:
+        """Set parameters of a node; a double underscore in a name stands for a dot."""
+        parameters = [
+            Parameter(name.replace("__", "."), value=value).to_parameter_msg()
+            for name, value in values.items()
+        ]
+        answer = self._call(SetParameters, f"{node}/set_parameters", parameters=parameters)
+        for result in answer.results:
+            if not result.successful:
+                raise IlrDynamicsError(f"/{node} refused {values}: {result.reason}")
+
+    def start_recording(self, uri: Path) -> None:
+        """Have the recorder begin a bag."""
+        self.set_parameters("recorder", uri=str(uri))
+        self._succeed(self._call(Trigger, "recorder/start"))
+
+    def stop_recording(self) -> None:
+        """Have the recorder finish its bag."""
+        self._succeed(self._call(Trigger, "recorder/stop"))
+
+    def update_model(self, bag: Path, snapshot: Path, waiting: Progress) -> UpdateModel.Response:
+        """Have the model learn from a bag; the arm goes on being controlled."""
+        answer = self._call(
+            UpdateModel,
+            "inverse_dynamics/update_model",
+            timeout=LEARNING_TIMEOUT,
+            waiting=waiting,
+            bag_uri=str(bag),
+            snapshot_uri=str(snapshot),
+        )
+        self._succeed(answer)
+        return answer
+
+    def load_snapshot(self, snapshot: Path) -> None:
+        """Have the running model replaced by a saved one."""
+        self._succeed(
+            self._call(LoadSnapshot, "inverse_dynamics/load_snapshot", snapshot_uri=str(snapshot))
+        )
+
+    def activate(self) -> None:
+        """Put the arm back to its start posture and have it held there."""
+        self._succeed(self._call(Trigger, "wam_simulator/reset"))
+        self._states.clear()
+        self.change_state(Transition.TRANSITION_ACTIVATE)
+        self._await(lambda: self._mode() == ControllerState.HOLDING)
+
+    def deactivate(self) -> None:
+        """Have no more torque sent."""
+        self.change_state(Transition.TRANSITION_DEACTIVATE)
+
+    def answered_states(self) -> TrackingRecord:
+        """Return what the controller reported since the last activation or trajectory."""
+        return TrackingRecord.from_states(self._states)
+
+    def follow(self, motion: JointMotion, progress: Progress) -> TrackingRecord:
+        """
+        Have a trajectory tracked from the start posture.
+
+        Parameters
+        ----------
+        motion
+            The trajectory's knots; sent as positions, velocities and accelerations.
+        progress
+            Called as the motion goes on.
+
+        Returns
+        -------
+        TrackingRecord
+            The controller's reports from the first to the last point.
+
+        Raises
+        ------
+        IlrDynamicsError
+            If the controller goes to fault, refuses the trajectory or falls silent.
+        """
+        self.activate()
+        self._states.clear()
+        self._trajectories.publish(trajectory_message(self._joints, motion))
+        duration = float(motion.times[-1])
+        self._await(lambda: self._mode() == ControllerState.TRACKING)
+        start = seconds(self._states[-1].header.stamp)
+
+        def ended() -> bool:
+            progress(min(duration, seconds(self._states[-1].header.stamp) - start))
+            return self._mode() != ControllerState.TRACKING
+
+        self._await(ended)
+        tracked = [state for state in self._states if state.mode == ControllerState.TRACKING]
+        self.deactivate()
+        return TrackingRecord.from_states(tracked)
+
+    def _on_state(self, state: ControllerState) -> None:
+        self._states.append(state)
+
+    def _mode(self) -> int | None:
+        if not self._states:
+            return None
+        mode = self._states[-1].mode
+        if mode == ControllerState.FAULT:
+            raise IlrDynamicsError("/inverse_dynamics went to fault; its log says why")
+        return int(mode)
+
+    def _await(self, condition: Callable[[], bool]) -> None:
+        """Spin until the condition holds; the controller must not fall silent meanwhile."""
+        seen, deadline = len(self._states), time.monotonic() + SILENCE_TIMEOUT
+        while not condition():
+            self._executor.spin_once(timeout_sec=SPIN_PERIOD)
+            self._check()
+            if len(self._states) != seen:
+                seen, deadline = len(self._states), time.monotonic() + SILENCE_TIMEOUT
+            if time.monotonic() > deadline:
+                raise IlrDynamicsError(
+                    f"/inverse_dynamics has reported nothing for {SILENCE_TIMEOUT:g} s"
+                )
+
+    def _call(
+        self,
+        kind: Any,
+        name: str,
+        *,
+        timeout: float = SERVICE_TIMEOUT,
+        waiting: Progress = lambda elapsed: None,
+        **fields: object,
+    ) -> Any:
+        client = self._node.create_client(kind, name)
+        start = time.monotonic()
+        try:
+            while not client.wait_for_service(timeout_sec=SPIN_PERIOD):
+                self._check()
+                if time.monotonic() - start > timeout:
+                    raise IlrDynamicsError(f"there is no service /{name} after {timeout:g} s")
+            future = client.call_async(kind.Request(**fields))
+            while not future.done():
+                self._executor.spin_once(timeout_sec=SPIN_PERIOD)
+                self._check()
+                waiting(time.monotonic() - start)
+                if time.monotonic() - start > timeout:
+                    raise IlrDynamicsError(f"/{name} has not answered within {timeout:g} s")
+            return future.result()
+        finally:
+            self._node.destroy_client(client)
+
+    @staticmethod
+    def _succeed(answer: Any) -> None:
+        if not answer.success:
+            raise IlrDynamicsError(answer.message)

@@ -1,0 +1,85 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What a controller reported while it tracked, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ilr_dynamics.exceptions import InvalidDataError
+from ilr_dynamics.nodes.messages import seconds
+from ilr_dynamics_msgs.msg import ControllerState
+
+__all__ = ["TrackingRecord"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TrackingRecord:
+    """
+    Reports of /inverse_dynamics, one row a report.
+
+    Parameters
+    ----------
+    time : (n,)
+        Since the first report, s.
+    desired, measured : (n, n_joints)
+        Positions, rad.
+    feedforward, pd, commanded, predicted_std : (n, n_joints)
+        Torques, Nm.
+    loop_time : (n,)
+        From receipt of the joint state to publication of the torque, s.
+    """
+
+    time: Array
+    desired: Array
+    measured: Array
+    feedforward: Array
+    pd: Array
+    commanded: Array
+    predicted_std: Array
+    loop_time: Array
+
+    @classmethod
+    def from_states(cls, states: Sequence[ControllerState]) -> Self:
+        """
+        Stack the messages.
+
+        Raises
+        ------
+        InvalidDataError
+            If there are none.
+        """
+        if not states:
+            raise InvalidDataError("the controller reported nothing; expected controller states")
+
+        def stacked(name: str) -> Array:
+            return np.array([getattr(state, name) for state in states])
+
+        stamps = np.array([seconds(state.header.stamp) for state in states])
+        return cls(
+            time=stamps - stamps[0],
+            desired=stacked("desired_position"),
+            measured=stacked("measured_position"),
+            feedforward=stacked("feedforward_torque"),
+            pd=stacked("pd_torque"),
+            commanded=stacked("commanded_torque"),
+            predicted_std=stacked("predicted_std"),
+            loop_time=stacked("loop_time"),
+        )
+
+    @property
+    def mean_squared_error(self) -> float:
+        """Mean over joints and time of the squared tracking error, rad^2."""
+        return float(np.mean((self.desired - self.measured) ** 2))
+
+    @property
+    def mean_pd_torque(self) -> float:
+        """Mean over joints and time of the PD's absolute torque, Nm."""
+        return float(np.mean(np.abs(self.pd)))
