@@ -179,10 +179,16 @@ def joint_path(path: ToolPath, model: RigidBodyModel, rate: float) -> JointMotio
     Raises
     ------
     TrajectoryError
-        If the rate is not positive or the path leaves the arm's reach.
+        If the rate is not positive, the arm has not as many joints as the resting posture, or the
+        path leaves its reach.
     """
     if not rate > 0:
         raise TrajectoryError(f"knot rate is {rate} Hz, expected a positive number")
+    if model.n_joints != len(resting_posture()):
+        raise TrajectoryError(
+            f"'{model.description.name}' has {model.n_joints} joints, expected "
+            f"{len(resting_posture())} as the resting posture of the tool paths"
+        )
     times = np.arange(round(path.duration * rate) + 1) / rate
     starting = times < path.start_up
     # The acceleration of a smoothstep jumps where it ends, so each side has a spline of its own.

@@ -118,3 +118,14 @@ def test_period_must_be_positive(period):
 def test_rate_must_be_positive():
     with pytest.raises(TrajectoryError, match="knot rate is 0"):
         joint_path(tool_path("T1"), MODEL, rate=0)
+
+
+def test_arm_with_another_number_of_joints_is_refused(tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(
+        '<robot name="arm"><link name="base"/><link name="tip"/>'
+        '<joint name="a" type="revolute"><parent link="base"/><child link="tip"/>'
+        '<limit lower="-1" upper="1" effort="5" velocity="2"/></joint></robot>'
+    )
+    with pytest.raises(TrajectoryError, match="'arm' has 1 joints, expected 4"):
+        joint_path(tool_path("T1"), RigidBodyModel(load_description(path)), rate=25.0)
