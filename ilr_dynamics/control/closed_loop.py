@@ -52,7 +52,7 @@ class Plant(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class TrackingResult:
     """One pass along a path, sampled at every cycle.
 

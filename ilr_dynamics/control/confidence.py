@@ -17,7 +17,7 @@ __all__ = ["ConfidenceGate"]
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ConfidenceGate:
     """Share in [0, 1] of a learned torque to use, from what the model says about itself.
 

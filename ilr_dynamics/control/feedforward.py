@@ -24,7 +24,7 @@ __all__ = [
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class FeedForwardTorque:
     """A feed-forward torque and what its model says about it.
 

@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 _REST_VELOCITY = 1e-3
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Reference:
     """Desired state of the joints at one instant.
 

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 _SAMPLES_PER_SEGMENT = 9
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class JointLimits:
     """Limits per joint, each of shape (n_joints,).
 

@@ -17,7 +17,7 @@ __all__ = ["Gains", "pd_torque"]
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Gains:
     """Gains per joint, each of shape (n_joints,).
 

@@ -18,7 +18,7 @@ __all__ = ["Supervision"]
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Supervision:
     """Bounds whose violation is a fault, and the reaction to one.
 

@@ -25,7 +25,7 @@ __all__ = ["Command", "TrackingController"]
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Command:
     """Answer to one joint state.
 

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -17,10 +16,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from ilr_dynamics.control import (
     Command,
-    FeedForward,
-    LearnedFeedForward,
     Mode,
-    NoFeedForward,
     RigidBodyFeedForward,
     TrackingController,
 )
@@ -29,6 +25,7 @@ from ilr_dynamics.exceptions import IlrDynamicsError, InvalidDataError
 from ilr_dynamics.nodes import qos
 from ilr_dynamics.nodes.control_settings import ControlSettings
 from ilr_dynamics.nodes.diagnostics import LoopStatistics
+from ilr_dynamics.nodes.garbage import QuietCollector
 from ilr_dynamics.nodes.messages import (
     JointStateReader,
     joint_path,
@@ -44,6 +41,8 @@ __all__ = ["ControlLoop"]
 
 # Log lines of one kind are at least this far apart, s.
 _LOG_PERIOD = 1.0
+# Time from one collection of garbage to the next, s.
+_COLLECTION_PERIOD = 0.5
 
 
 class ControlLoop:
@@ -72,7 +71,7 @@ class ControlLoop:
         self._active = False
         self._settings = settings
         self._decimation = values["controller_state.decimation"]
-        self._cycles_to_collection = round(values["rate"])
+        self._collector = QuietCollector(round(_COLLECTION_PERIOD * values["rate"]))
         self._cycles = 0
         self._predictor: Predictor | None = None
         self._physics = RigidBodyFeedForward(
@@ -83,7 +82,7 @@ class ControlLoop:
             settings.limits,
             settings.gains,
             settings.supervision,
-            self._feedforward(),
+            settings.feedforward(self._physics, self._predictor),
             self._physics,
             period=1.0 / values["rate"],
             feedforward_fade=values["feedforward.fade_time"],
@@ -143,11 +142,7 @@ class ControlLoop:
         self._controller.reset()
         self._reader.stamp = None
         self.statistics.forget()
-        # A collection over everything that was imported takes tens of cycles. What exists now
-        # stays, so it is set aside; the rest is collected right after a torque went out.
-        gc.collect()
-        gc.freeze()
-        gc.disable()
+        self._collector.start()
         self._active = True
 
     def deactivate(self) -> None:
@@ -161,8 +156,7 @@ class ControlLoop:
             self._torque.fill(stamp, np.zeros(len(self._settings.limits.joints)))
             self._torque_publisher.publish(self._torque.message)
         self._controller.reset()
-        gc.enable()
-        gc.unfreeze()
+        self._collector.stop()
 
     def destroy(self) -> None:
         """Give up topics and services."""
@@ -174,18 +168,13 @@ class ControlLoop:
 
     def apply(self, settings: ControlSettings, values: Mapping[str, Any]) -> None:
         """Change over to other settings between two cycles."""
-        before, self._settings = self._settings, settings
+        self._settings = settings
         self._decimation = values["controller_state.decimation"]
         self._allow_linear = values["trajectory.allow_linear"]
         self._controller.gains = settings.gains
         self._controller.limits = settings.limits
         self._controller.supervision = settings.supervision
-        if (before.controller, before.fallback, before.gate) != (
-            settings.controller,
-            settings.fallback,
-            settings.gate,
-        ):
-            self._controller.set_feedforward(self._feedforward())
+        self._controller.set_feedforward(settings.feedforward(self._physics, self._predictor))
 
     def set_predictor(self, predictor: Predictor, model: str) -> None:
         """Change over to another learned model between two cycles.
@@ -198,19 +187,9 @@ class ControlLoop:
         """
         self._predictor, self.model = predictor, model
         if self._settings.controller == "ilr":
-            self._controller.set_feedforward(self._feedforward())
-
-    def _feedforward(self) -> FeedForward:
-        settings = self._settings
-        nothing = NoFeedForward(len(settings.limits.joints))
-        if settings.controller == "pd":
-            return nothing
-        if settings.controller == "analytic":
-            return self._physics
-        fallback = self._physics if settings.fallback == "analytic" else nothing
-        if self._predictor is None:
-            return fallback
-        return LearnedFeedForward(self._predictor, settings.gate, fallback)
+            self._controller.set_feedforward(
+                self._settings.feedforward(self._physics, self._predictor)
+            )
 
     def _on_joint_state(self, message: JointState) -> None:
         if not self._active:
@@ -242,8 +221,7 @@ class ControlLoop:
             self._state_publisher.publish(self._state.message)
         if command.mode is not self._mode:
             self._log_mode(command.mode)
-        if self._cycles % self._cycles_to_collection == 0:
-            gc.collect()
+        self._collector.cycle_done()
 
     def _log_mode(self, mode: Mode) -> None:
         text = f"{self._mode.name.lower()} -> {mode.name.lower()}"

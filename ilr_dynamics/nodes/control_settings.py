@@ -8,7 +8,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ilr_dynamics.control import ConfidenceGate, Gains, JointLimits, Supervision
+from ilr_dynamics.control import (
+    ConfidenceGate,
+    FeedForward,
+    Gains,
+    JointLimits,
+    LearnedFeedForward,
+    NoFeedForward,
+    Supervision,
+)
+from ilr_dynamics.control.feedforward import Predictor
 from ilr_dynamics.exceptions import InvalidParameterError
 from ilr_dynamics.nodes.parameter_table import check_choices
 from ilr_dynamics.nodes.parameters import PARAMETERS
@@ -17,7 +26,7 @@ from ilr_dynamics.robot.description import RobotDescription
 __all__ = ["ControlSettings"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ControlSettings:
     """What can change while the controller runs, checked."""
 
@@ -69,6 +78,26 @@ class ControlSettings:
         )
         settings._check_sizes(len(joints))
         return settings
+
+    def feedforward(self, physics: FeedForward, predictor: Predictor | None) -> FeedForward:
+        """Return the feed-forward that the controller's kind stands for.
+
+        Parameters
+        ----------
+        physics : FeedForward
+            The rigid-body model.
+        predictor : Predictor or None
+            The learned model, if there is one: without it the controller ilr is its fallback.
+        """
+        nothing = NoFeedForward(len(self.limits.joints))
+        if self.controller == "pd":
+            return nothing
+        if self.controller == "analytic":
+            return physics
+        fallback = physics if self.fallback == "analytic" else nothing
+        if predictor is None:
+            return fallback
+        return LearnedFeedForward(predictor, self.gate, fallback)
 
     def _check_sizes(self, n_joints: int) -> None:
         sizes = {

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,6 +25,7 @@ from ilr_dynamics.nodes.learning_parameters import learning_settings, snapshot_f
 from ilr_dynamics.nodes.model_services import ModelServices
 from ilr_dynamics.nodes.parameter_table import changed, declare, read
 from ilr_dynamics.nodes.parameters import PARAMETERS
+from ilr_dynamics.nodes.shutdown import StopRequest
 from ilr_dynamics.robot.description import RobotDescription, load_description
 
 __all__ = ["InverseDynamicsNode", "main"]
@@ -154,20 +154,13 @@ def main(args: Sequence[str] | None = None) -> None:
     """Run the node until SIGINT or SIGTERM, then leave with zero torque."""
     # rclpy's own handlers close the context at once, and no zero torque could be sent any more.
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-    stopping = False
-
-    def stop(number: int, frame: object) -> None:
-        nonlocal stopping
-        stopping = True
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
+    stop = StopRequest()
     node = InverseDynamicsNode()
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     try:
         # The diagnostics timer wakes the executor, so that a signal is seen without joint states.
-        while not stopping:
+        while not stop:
             executor.spin_once()
     finally:
         node.close()

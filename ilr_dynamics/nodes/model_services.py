@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import math
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from rclpy.lifecycle import LifecycleNode
 from ilr_dynamics.exceptions import IlrDynamicsError, LearnerError, SnapshotError
 from ilr_dynamics.learning import LearningSettings, LoadJob, Progressed, SaveJob, UpdateJob
 from ilr_dynamics.nodes.learner_client import LearnerClient
+from ilr_dynamics.nodes.learner_messages import feedback, fill_learned
 from ilr_dynamics.regression import Predictor
 from ilr_dynamics_msgs.action import Learn
 from ilr_dynamics_msgs.srv import LoadSnapshot, SaveSnapshot, UpdateModel
@@ -159,7 +159,7 @@ class ModelServices:
         self, request: UpdateModel.Request, response: UpdateModel.Response
     ) -> UpdateModel.Response:
         try:
-            _fill_learned(response, await self._learn(request))
+            fill_learned(response, await self._learn(request))
         except IlrDynamicsError as error:
             self._fail("update_model", response, error)
         return response
@@ -197,16 +197,11 @@ class ModelServices:
 
     async def _on_learn(self, goal: ServerGoalHandle) -> Learn.Result:
         def publish(progress: Progressed) -> None:
-            bound = math.nan if progress.lower_bound is None else progress.lower_bound
-            goal.publish_feedback(
-                Learn.Feedback(
-                    stage=progress.stage, progress=float(progress.fraction), lower_bound=bound
-                )
-            )
+            goal.publish_feedback(feedback(progress))
 
         result = Learn.Result()
         try:
-            _fill_learned(result, await self._learn(goal.request, publish))
+            fill_learned(result, await self._learn(goal.request, publish))
         except IlrDynamicsError as error:
             self._fail("learn", result, error)
             if goal.is_cancel_requested:
@@ -233,21 +228,3 @@ def _existing(folder: Path) -> Path:
     except OSError as error:
         raise SnapshotError(f"the folder {folder} cannot be made: {error}") from error
     return folder
-
-
-def _fill_learned(answer: UpdateModel.Response | Learn.Result, values: Mapping[str, Any]) -> None:
-    rejected: dict[str, int] = values["rejected"]
-    answer.success = True
-    answer.message = (
-        f"learned from {values['samples_used']} samples in {values['learning_time']:.1f} s"
-    )
-    answer.samples_used = values["samples_used"]
-    answer.samples_rejected = sum(rejected.values())
-    answer.rejection_reasons = list(rejected)
-    answer.rejection_counts = list(rejected.values())
-    answer.components_before = values["components_before"]
-    answer.components_after = values["components_after"]
-    answer.newest_error_before = values["error_before"]
-    answer.newest_error_after = values["error_after"]
-    answer.learning_time = values["learning_time"]
-    answer.snapshot_uri = values["snapshot"]

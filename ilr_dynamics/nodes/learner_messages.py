@@ -1,0 +1,51 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""From the learner's events to answers of services and action."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from ilr_dynamics.learning import Progressed
+from ilr_dynamics_msgs.action import Learn
+from ilr_dynamics_msgs.srv import UpdateModel
+
+__all__ = ["feedback", "fill_learned"]
+
+
+def feedback(progress: Progressed) -> Learn.Feedback:
+    """Return the action's feedback for a progress."""
+    return Learn.Feedback(
+        stage=progress.stage,
+        progress=float(progress.fraction),
+        lower_bound=math.nan if progress.lower_bound is None else progress.lower_bound,
+    )
+
+
+def fill_learned(answer: UpdateModel.Response | Learn.Result, values: Mapping[str, Any]) -> None:
+    """Say what was learned.
+
+    Parameters
+    ----------
+    answer : UpdateModel.Response or Learn.Result
+        Which have the same fields.
+    values : mapping
+        What the learner returned for an `UpdateJob`.
+    """
+    rejected: dict[str, int] = values["rejected"]
+    answer.success = True
+    answer.message = (
+        f"learned from {values['samples_used']} samples in {values['learning_time']:.1f} s"
+    )
+    answer.samples_used = values["samples_used"]
+    answer.samples_rejected = sum(rejected.values())
+    answer.rejection_reasons = list(rejected)
+    answer.rejection_counts = list(rejected.values())
+    answer.components_before = values["components_before"]
+    answer.components_after = values["components_after"]
+    answer.newest_error_before = values["error_before"]
+    answer.newest_error_after = values["error_after"]
+    answer.learning_time = values["learning_time"]
+    answer.snapshot_uri = values["snapshot"]

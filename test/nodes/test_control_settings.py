@@ -1,0 +1,139 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from rclpy.parameter import Parameter
+
+from ilr_dynamics.control import (
+    LearnedFeedForward,
+    NoFeedForward,
+    RigidBodyFeedForward,
+)
+from ilr_dynamics.exceptions import InvalidParameterError
+from ilr_dynamics.nodes.control_settings import ControlSettings
+from ilr_dynamics.nodes.learning_parameters import learning_settings, snapshot_folder
+from ilr_dynamics.nodes.parameters import PARAMETERS
+from ilr_dynamics.robot.description import load_description
+from ilr_dynamics.robot.rigid_body import RigidBodyModel
+
+CONFIG = Path(__file__).parents[2] / "config" / "wam4.yaml"
+
+
+def flat(values, prefix=""):
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+@pytest.fixture
+def values():
+    file = yaml.safe_load(CONFIG.read_text())
+    return dict(flat(file["/inverse_dynamics"]["ros__parameters"]))
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return load_description("wam4")
+
+
+def test_file_names_every_parameter_and_no_other(values):
+    assert set(values) == {row.name for row in PARAMETERS}
+
+
+def test_file_has_values_of_the_declared_types(values):
+    for row in PARAMETERS:
+        kind = (
+            row.default
+            if isinstance(row.default, Parameter.Type)
+            else Parameter.Type.from_parameter_value(row.default)
+        )
+        assert Parameter.Type.from_parameter_value(values[row.name]) is kind, row.name
+        if row.low is not None:
+            assert row.low <= values[row.name] <= row.high
+
+
+def test_every_parameter_is_described(values):
+    assert all(row.descriptor().description for row in PARAMETERS)
+
+
+def test_settings_are_the_files(values, arm):
+    settings = ControlSettings.from_values(values, arm)
+    assert settings.gains.kp.tolist() == [40.0, 60.0, 25.0, 15.0]
+    assert settings.limits.position_upper[0] == arm.position_upper[0] - 0.05
+    assert settings.limits.torque_rate.tolist() == [385.0, 800.0, 400.0, 200.0]
+    assert settings.supervision.let_down_time is None
+
+
+def test_arm_is_let_down_if_the_fault_action_says_so(values, arm):
+    values["fault.action"] = "let_down"
+    assert ControlSettings.from_values(values, arm).supervision.let_down_time == 3.0
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("joints", ["j1", "j2"], r"joints is \['j1', 'j2'\]: expected 4 different names"),
+        ("joints", ["j1"] * 4, "expected 4 different names"),
+        ("gains.kp", [1.0] * 3, "kd must hold 3 values"),
+        ("limits.torque", [78.0, 1.0, 1.0, 1.0], "limits.torque is .* expected at most"),
+        ("limits.velocity", [9.0] * 4, "limits.velocity is .* expected at most"),
+        ("limits.torque_rate", [1.0] * 5, "torque_rate must hold 4 values"),
+        ("limits.position_margin", 2.0, "lower position limit must be below"),
+        ("trajectory.start_tolerance", [0.1], "tracking_error must hold 1 values"),
+        ("controller", "lqr", "controller is 'lqr': expected one of pd, analytic, ilr"),
+        ("fault.action", "panic", "fault.action is 'panic': expected one of hold, let_down"),
+        ("gate.std_refused", [0.1] * 4, "std_trusted must be below std_refused"),
+    ],
+)
+def test_values_that_do_not_fit_are_refused(values, arm, name, value, text):
+    values[name] = value
+    with pytest.raises(InvalidParameterError, match=text):
+        ControlSettings.from_values(values, arm)
+
+
+def test_gains_for_another_number_of_joints_are_refused(values, arm):
+    values["gains.kp"] = values["gains.kd"] = [1.0] * 5
+    with pytest.raises(InvalidParameterError, match="gains.kp holds 5 values: expected 4"):
+        ControlSettings.from_values(values, arm)
+
+
+@pytest.mark.parametrize(
+    ("controller", "fallback", "learned", "kind"),
+    [
+        ("pd", "analytic", True, NoFeedForward),
+        ("analytic", "none", True, RigidBodyFeedForward),
+        ("ilr", "analytic", True, LearnedFeedForward),
+        ("ilr", "analytic", False, RigidBodyFeedForward),
+        ("ilr", "none", False, NoFeedForward),
+    ],
+)
+def test_feedforward_follows_the_controllers_kind(
+    values, arm, controller, fallback, learned, kind
+):
+    values |= {"controller": controller, "feedforward.fallback": fallback}
+    settings = ControlSettings.from_values(values, arm)
+    physics = RigidBodyFeedForward(RigidBodyModel(arm))
+    predictor = object() if learned else None
+    assert type(settings.feedforward(physics, predictor)) is kind
+
+
+def test_learner_is_told_the_arm(values):
+    values["learning.sample_rate"] = 0.0
+    values["learning.command_topic"] = ""
+    settings = learning_settings(values)
+    assert settings.joint_names == ("j1", "j2", "j3", "j4")
+    assert settings.samples.sample_rate is None
+    assert settings.command_topic is None
+    np.testing.assert_array_equal(settings.samples.torque_limit, [77.0, 160.0, 80.0, 40.0])
+
+
+def test_snapshots_go_to_the_ros_folder_unless_told_otherwise(values, monkeypatch):
+    monkeypatch.setenv("ROS_HOME", "/data/ros")
+    assert snapshot_folder(values) == Path("/data/ros/ilr_dynamics")
+    values["learning.snapshot_directory"] = "~/models"
+    assert snapshot_folder(values) == Path.home() / "models"

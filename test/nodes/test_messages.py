@@ -1,0 +1,155 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+from array import array
+
+import numpy as np
+import pytest
+from builtin_interfaces.msg import Duration, Time
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from ilr_dynamics.exceptions import InvalidDataError, TrajectoryError
+from ilr_dynamics.nodes.messages import (
+    JointStateReader,
+    joint_path,
+    seconds,
+    start_time,
+    torque_command,
+)
+
+JOINTS = ("j1", "j2")
+
+
+def state(names, position, velocity):
+    message = JointState(name=names, position=array("d", position), velocity=array("d", velocity))
+    message.header.stamp = Time(sec=3, nanosec=500_000_000)
+    return message
+
+
+def trajectory(names=JOINTS, n_points=3, fields=("positions", "velocities", "accelerations")):
+    message = JointTrajectory(joint_names=list(names))
+    for k in range(n_points):
+        point = JointTrajectoryPoint(time_from_start=Duration(sec=k, nanosec=250_000_000))
+        for scale, name in enumerate(fields, start=1):
+            setattr(point, name, array("d", [scale * k + 0.1 * i for i in range(len(names))]))
+        message.points.append(point)
+    return message
+
+
+def test_stamp_in_seconds():
+    assert seconds(Time(sec=3, nanosec=250_000_000)) == 3.25
+
+
+def test_states_are_read_by_name_whatever_their_order():
+    reader = JointStateReader(JOINTS)
+    for names in (["j1", "j2"], ["j2", "j1"], ["x", "j2", "y", "j1"], ["j1", "j2"]):
+        values = [{"j1": 1.0, "j2": 2.0}.get(name, np.nan) for name in names]
+        time, position, velocity = reader.read(state(names, values, [10 * v for v in values]))
+        assert time == 3.5
+        assert position.tolist() == [1.0, 2.0]
+        assert velocity.tolist() == [10.0, 20.0]
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        (state(["j1", "x"], [0.0, 0.0], [0.0, 0.0]), "unknown joints x and missing joints j2"),
+        (state(["j1", "j2"], [0.0, 0.0], []), "2 positions and 0 velocities: expected 2 of each"),
+        (state([], [], []), "missing joints j1, j2"),
+    ],
+)
+def test_incomplete_state_is_refused(message, text):
+    with pytest.raises(InvalidDataError, match=text):
+        JointStateReader(JOINTS).read(message)
+
+
+def test_reader_recovers_from_an_incomplete_state():
+    reader = JointStateReader(JOINTS)
+    for _ in range(2):
+        with pytest.raises(InvalidDataError):
+            reader.read(state(["j1"], [0.0], [0.0]))
+    assert reader.read(state(["j2", "j1"], [2.0, 1.0], [0.0, 0.0]))[1].tolist() == [1.0, 2.0]
+
+
+def test_torque_goes_out_as_joint_state():
+    command = torque_command("joint_state", JOINTS)
+    for value in (1.0, 2.0):
+        command.fill(Time(sec=int(value)), np.array([value, -value]))
+        assert isinstance(command.message, JointState)
+        assert list(command.message.name) == ["j1", "j2"]
+        assert list(command.message.effort) == [value, -value]
+        assert command.message.header.stamp.sec == int(value)
+
+
+def test_torque_goes_out_as_plain_array():
+    command = torque_command("float64_multi_array", JOINTS)
+    command.fill(Time(), np.array([1.0, -2.0]))
+    assert isinstance(command.message, Float64MultiArray)
+    assert list(command.message.data) == [1.0, -2.0]
+
+
+def test_start_time_is_now_for_a_zero_stamp():
+    message = trajectory()
+    assert start_time(message) is None
+    message.header.stamp = Time(sec=7)
+    assert start_time(message) == 7.0
+
+
+@pytest.mark.parametrize(
+    ("fields", "degree"),
+    [
+        (("positions", "velocities"), 3),
+        (("positions", "velocities", "accelerations"), 5),
+    ],
+)
+def test_degree_follows_the_fields(fields, degree):
+    path = joint_path(trajectory(fields=fields), JOINTS)
+    assert path.degree == degree
+    assert path.times.tolist() == [0.25, 1.25, 2.25]
+
+
+def test_trajectory_is_read_by_name():
+    path = joint_path(trajectory(names=("j2", "j1")), JOINTS)
+    np.testing.assert_allclose(path.positions[0], [0.1, 0.0])
+    np.testing.assert_allclose(path.fields[2][2], [6.1, 6.0])
+
+
+def test_positions_alone_are_followed_only_if_allowed():
+    message = trajectory(fields=("positions",))
+    assert joint_path(message, JOINTS, allow_linear=True).degree == 1
+    with pytest.raises(TrajectoryError, match=r"positions alone.*trajectory\.allow_linear"):
+        joint_path(message, JOINTS)
+
+
+def broken(change):
+    message = trajectory()
+    change(message.points)
+    return message
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        (trajectory(n_points=0), "the trajectory is empty"),
+        (trajectory(names=("j1", "k")), "has unknown joints k and missing joints j2"),
+        (trajectory(names=("j1",)), "has missing joints j2"),
+        (trajectory(fields=()), "has no positions"),
+        (
+            broken(lambda points: setattr(points[1], "velocities", array("d"))),
+            "point 1 has 0 velocities: expected 2, as other points have",
+        ),
+        (
+            broken(lambda points: [p.positions.append(0.0) for p in points]),
+            "point 0 has 3 positions: expected 2, one per joint",
+        ),
+        (broken(lambda points: points.reverse()), "point 1 is at 1.25 s after point 0"),
+        (
+            broken(lambda points: points[2].positions.__setitem__(0, np.nan)),
+            "positions of point 2, joint 0, are not finite",
+        ),
+    ],
+)
+def test_malformed_trajectory_is_refused(message, text):
+    with pytest.raises(TrajectoryError, match=text):
+        joint_path(message, JOINTS)
