@@ -114,7 +114,7 @@ class Demo:
     def _start_nodes(self) -> None:
         self._processes.start(
             "wam_simulator",
-            {"lock_step": "true", "real_time_factor": 0.0},
+            {"lock_step": "true", "real_time_factor": 0.0, "answer_timeout": 5.0},
             self._parameter_file,
         )
         self._processes.start("recorder", parameter_file=self._parameter_file)

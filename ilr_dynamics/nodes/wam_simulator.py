@@ -24,6 +24,7 @@ from ilr_dynamics.control import joint_order
 from ilr_dynamics.exceptions import IlrDynamicsError, InvalidDataError, InvalidParameterError
 from ilr_dynamics.nodes import qos
 from ilr_dynamics.nodes.diagnostics import diagnostic_array
+from ilr_dynamics.nodes.garbage import QuietCollector
 from ilr_dynamics.nodes.parameter_table import changed, declare, read
 from ilr_dynamics.nodes.shutdown import StopRequest
 from ilr_dynamics.nodes.simulator_parameters import PARAMETERS
@@ -37,6 +38,8 @@ __all__ = ["WamSimulator", "main"]
 
 # A delay up to this is caught up with; after a longer one time goes on from there.
 _LARGEST_LAG = 0.01
+# Joint states are sensor data and may get lost; in lock-step that would stop time for good.
+_REPEAT_PERIOD = 0.2
 _LOG_PERIOD = 1.0
 _SAME_TIME = 1e-6
 
@@ -71,8 +74,11 @@ class WamSimulator(Node):
 
     def run(self, executor: SingleThreadedExecutor, stop: StopRequest) -> None:
         """Simulate until asked to stop; the executor holds this node."""
+        collector = QuietCollector(round(1.0 / self._arm.plant.config.cycle))
+        collector.start()
         while not stop:
             self._publish_state()
+            collector.cycle_done()
             self._wait(executor, stop)
             self._report(self._arm.advance())
 
@@ -103,14 +109,18 @@ class WamSimulator(Node):
         self._answered = False
         waits = self._values["lock_step"] and self._answers_come
         answer_due = now + self._values["answer_timeout"] if waits else now
+        repeat_due = now + _REPEAT_PERIOD
         while not stop:
             end = self._due if self._answered else max(self._due, answer_due)
-            remaining = end - time.monotonic()
-            if remaining <= 0.0:
+            now = time.monotonic()
+            if now >= end:
                 # Time stands still for one missing answer, not for each of those that follow.
                 self._answers_come &= self._answered or not waits
                 return
-            executor.spin_once(timeout_sec=remaining)
+            if waits and not self._answered and now >= repeat_due:
+                self._states.publish(self._message)
+                repeat_due = now + _REPEAT_PERIOD
+            executor.spin_once(timeout_sec=min(end - now, _REPEAT_PERIOD))
 
     def _period(self) -> float:
         """Real time that a cycle takes at least, s."""
