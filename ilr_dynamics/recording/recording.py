@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -67,12 +68,12 @@ class Recording:
     driver_compensates_gravity: bool
     rejected: Counter[str]
 
-    @property
+    @cached_property
     def time(self) -> NDArray[np.float64]:
         """Time since the first state, shape (n,), s."""
         return (self.stamp - self.stamp[:1]) / NANOSECONDS
 
-    @property
+    @cached_property
     def period(self) -> float:
         """Nominal (median) time between states, s."""
         return float(np.median(np.diff(self.stamp))) / NANOSECONDS

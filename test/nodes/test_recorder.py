@@ -45,6 +45,8 @@ class Arm:
         while min(p.get_subscription_count() for p in (self.states, self.torques)) == 0:
             assert time.monotonic() < deadline, "the recorder does not listen"
             time.sleep(0.02)
+        # The recorder may find this node later than the other way round.
+        time.sleep(0.3)
 
     def move(self, cycles):
         """Publish states and torques at 500 Hz; return the positions."""
@@ -141,12 +143,14 @@ def test_recording_is_finished_when_the_process_is_asked_to_end(
     uri = tmp_path / "run"
     recorder = start_recorder(uri=uri, driver_compensates_gravity="'true'")
     arm.wait_for_recorder()
-    positions = arm.move(50)
+    positions = arm.move(200)
     time.sleep(0.3)
     recorder.send_signal(end)
     assert recorder.wait(TIMEOUT) == 0
     recording = read_recording(uri, JOINTS, driver_compensates_gravity=True)
-    np.testing.assert_array_equal(recording.position, positions)
+    # Discovery may still cost the first messages; the last ones have to be there.
+    assert 0 < len(recording.position) <= len(positions)
+    np.testing.assert_array_equal(recording.position, positions[-len(recording.position) :])
     with pytest.raises(RecordingError, match="driver_compensates_gravity = true"):
         read_recording(uri, JOINTS)
 

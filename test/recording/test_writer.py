@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import resource
+
 import pytest
 
 from ilr_dynamics.exceptions import RecordingError
 from ilr_dynamics.recording.bag import read_bag
-from ilr_dynamics.recording.writer import RecordingWriter
+from ilr_dynamics.recording.writer import STORAGES, RecordingWriter
 
 
 def test_counts_include_topics_without_messages(tmp_path):
@@ -42,3 +44,25 @@ def test_folder_that_cannot_be_written_is_named(uri):
 def test_unknown_storage_is_refused(tmp_path):
     with pytest.raises(RecordingError, match="'rosbag1'; expected sqlite3 or mcap"):
         RecordingWriter(tmp_path / "bag", storage="rosbag1")
+
+
+@pytest.fixture
+def small_disk():
+    """Let no file of this process grow beyond 100 kB."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_full_disk_is_reported_and_leaves_an_unfinished_bag(tmp_path, small_disk, storage):
+    message = r"recording .*bag cannot be (written|finished): "
+    with (
+        pytest.raises(RecordingError, match=message),
+        RecordingWriter(tmp_path / "bag", storage) as writer,
+    ):
+        for stamp in range(5000):
+            writer.write("/joint_states", stamp, bytes(1000))
+    with pytest.raises(RecordingError, match="unfinished"):
+        read_bag(tmp_path / "bag", ["/joint_states"])
