@@ -23,10 +23,10 @@ setup:
 demo: setup
 	@tools/run demo $(ARGS)
 
-# Temporary files stay in the checkout.
+# Temporary files and snapshots stay in the checkout.
 test: setup
 	@mkdir -p log/tmp
-	@TMPDIR="$(CURDIR)/log/tmp" tools/run python -P -m pytest $(ARGS)
+	@TMPDIR="$(CURDIR)/log/tmp" ROS_HOME="$(CURDIR)/log/tmp/ros" tools/run python -P -m pytest $(ARGS)
 
 lint: setup
 	@tools/run python -m ruff check .
