@@ -10,11 +10,11 @@ swap fits between two cycles whatever the size of the model.
 from __future__ import annotations
 
 import json
+import math
 import mmap
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,14 +33,24 @@ MAX_HEADER_BYTES = 1 << 16
 
 
 def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Array]) -> None:
-    """Write the arrays atomically, each as little-endian float64 in row-major order."""
+    """
+    Write the arrays atomically, each as little-endian float64 in row-major order.
+
+    Raises
+    ------
+    SnapshotError
+        If the file cannot be written.
+    """
     shapes = {name: list(array.shape) for name, array in arrays.items()}
     header = MAGIC + json.dumps(shapes).encode() + b"\n"
-    with atomic_writer(path) as file:
-        file.write(header)
-        for array in arrays.values():
-            file.write(b"\0" * (-file.tell() % ALIGNMENT))
-            file.write(np.ascontiguousarray(array, dtype="<f8").tobytes())
+    try:
+        with atomic_writer(path) as file:
+            file.write(header)
+            for array in arrays.values():
+                file.write(b"\0" * (-file.tell() % ALIGNMENT))
+                file.write(np.ascontiguousarray(array, dtype="<f8").tobytes())
+    except OSError as error:
+        raise SnapshotError(f"cannot write the predictor file {path}: {error}") from error
 
 
 def open_arrays(path: str | os.PathLike[str]) -> dict[str, Array]:
@@ -61,7 +71,7 @@ def open_arrays(path: str | os.PathLike[str]) -> dict[str, Array]:
     arrays: dict[str, Array] = {}
     for name, shape in shapes.items():
         offset += -offset % ALIGNMENT
-        size = int(np.prod(shape))
+        size = math.prod(shape)
         if offset + 8 * size > len(content):
             raise SnapshotError(f"the predictor file {path} ends inside the array {name!r}")
         arrays[name] = np.frombuffer(content, "<f8", size, offset).reshape(shape)
@@ -69,11 +79,20 @@ def open_arrays(path: str | os.PathLike[str]) -> dict[str, Array]:
     return arrays
 
 
-def _read_header(content: mmap.mmap, path: str | os.PathLike[str]) -> tuple[dict[str, Any], int]:
+def _read_header(
+    content: mmap.mmap, path: str | os.PathLike[str]
+) -> tuple[dict[str, list[int]], int]:
     end = content.find(b"\n", len(MAGIC), MAX_HEADER_BYTES)
     if content[: len(MAGIC)] != MAGIC or end < 0:
         raise SnapshotError(f"{path} is not a predictor file of ilr_dynamics")
     try:
-        return json.loads(content[len(MAGIC) : end]), end + 1
-    except ValueError as error:
+        shapes = json.loads(content[len(MAGIC) : end])
+    except (ValueError, RecursionError) as error:
         raise SnapshotError(f"the header of the predictor file {path} is damaged") from error
+    if not isinstance(shapes, dict) or not all(map(_is_shape, shapes.values())):
+        raise SnapshotError(f"the header of the predictor file {path} must hold shapes by name")
+    return shapes, end + 1
+
+
+def _is_shape(value: object) -> bool:
+    return isinstance(value, list) and all(type(n) is int and n >= 0 for n in value)

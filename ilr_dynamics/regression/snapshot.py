@@ -84,7 +84,7 @@ def load_snapshot(path: str | os.PathLike[str]) -> MixtureRegressor:
         model.converged_ = bool(header["converged"])
         model.metadata_ = dict(header["metadata"])
         model._set_state(prior, statistics, int(header["n_samples"]))
-    except (KeyError, TypeError, ValueError, IlrDynamicsError, np.linalg.LinAlgError) as error:
+    except (LookupError, TypeError, ValueError, IlrDynamicsError) as error:
         raise SnapshotError(
             f"the snapshot {path} is not consistent in itself: {type(error).__name__}: {error}"
         ) from error
@@ -109,6 +109,15 @@ def _checked_state(arrays: Mapping[str, Array]) -> tuple[MixturePrior, Array]:
     for name, shape in shapes.items():
         if arrays[name].shape != shape:
             raise ValueError(f"{name} has shape {arrays[name].shape}, expected {shape}")
+    lowest = {
+        "gate_kappa": 0.0,
+        "gate_dof": m - 1.0,
+        "regression_dof": d + 1.0,
+        "concentration": 0.0,
+    }
+    for name, bound in lowest.items():
+        if not arrays[name][0] > bound:
+            raise ValueError(f"{name} is {arrays[name][0]}, expected more than {bound}")
     prior = MixturePrior(
         NormalWishart(*(arrays[f"gate_{name}"] for name in _GATE_FIELDS)),
         MatrixNormalWishart(*(arrays[f"regression_{name}"] for name in _REGRESSION_FIELDS)),
@@ -117,8 +126,9 @@ def _checked_state(arrays: Mapping[str, Array]) -> tuple[MixturePrior, Array]:
     statistics = arrays["statistics"]
     if statistics.ndim != 3 or statistics.shape[1:] != (p, p) or statistics.shape[0] == 0:
         raise ValueError(f"statistics has shape {statistics.shape}, expected (K, {p}, {p})")
-    if np.any(np.diff(component_counts(prior, statistics)) > 0.0):
-        raise ValueError("the components are not sorted by falling count")
+    counts = component_counts(prior, statistics)
+    if np.any(np.diff(counts) > 0.0) or counts[-1] < 0.0:
+        raise ValueError("the counts of the components must not be negative and must fall")
     return prior, statistics
 
 

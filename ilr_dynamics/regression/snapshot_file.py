@@ -31,6 +31,17 @@ FORMAT_NAME = "ilr_dynamics snapshot"
 FORMAT_VERSION = 1
 HEADER = "header"
 MAX_BYTES = 2 << 30
+# What zipfile and numpy raise on damaged bytes; RuntimeError: a member that claims to be encrypted
+# or to need a later zip.
+_UNREADABLE = (
+    OSError,
+    ValueError,
+    KeyError,
+    EOFError,
+    RuntimeError,
+    MemoryError,
+    zipfile.BadZipFile,
+)
 
 
 def write_snapshot(
@@ -46,6 +57,8 @@ def write_snapshot(
     """
     content = {name: np.ascontiguousarray(array, dtype="<f8") for name, array in arrays.items()}
     full_header = {"format": FORMAT_NAME, "version": FORMAT_VERSION, **header}
+    # As it will be read: JSON turns keys into strings, which sort otherwise.
+    full_header = json.loads(json.dumps(full_header))
     full_header["checksum"] = _checksum(full_header, content)
     text = np.frombuffer(json.dumps(full_header).encode(), dtype=np.uint8)
     buffer = io.BytesIO()
@@ -71,7 +84,7 @@ def read_snapshot(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[st
         content = _read_members(Path(path))
     except FileNotFoundError as error:
         raise SnapshotError(f"there is no snapshot {path}") from error
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, MemoryError) as error:
+    except _UNREADABLE as error:
         raise SnapshotError(
             f"{path} is not a readable snapshot, or is truncated: {error}"
         ) from error
