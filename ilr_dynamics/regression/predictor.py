@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import fields
 from typing import NamedTuple
@@ -11,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..exceptions import InvalidDataError, SnapshotError
 from .packed_arrays import open_arrays, write_arrays
 from .predictive import PredictiveMixture
 from .scaling import Standardizer
@@ -91,8 +93,19 @@ class Predictor:
         return prediction.mean, prediction.std
 
     def query(self, x: ArrayLike) -> Prediction:
-        """Predict at one input x (n_inputs,), in physical units."""
+        """
+        Predict at one input x (n_inputs,), in physical units.
+
+        Raises
+        ------
+        InvalidDataError
+            If x has another shape, or is not finite or so large that its square is not.
+        """
         mixture, u = self._mixture, self._u
+        if np.shape(x) != self._inputs.location.shape:
+            raise InvalidDataError(
+                f"a query must have shape {self._inputs.location.shape}, got {np.shape(x)}"
+            )
         np.subtract(x, self._inputs.location, out=u[:-1])
         u[:-1] /= self._inputs.scale
         products = u[self._rows] * u[self._columns]
@@ -100,7 +113,10 @@ class Predictor:
         distance = np.maximum(self._distances @ products, 0.0)
         log_weights = mixture.log_constants - mixture.exponents * np.log1p(distance)
         weights = np.exp(log_weights - log_weights.max())
-        weights /= weights.sum()
+        total = weights.sum()
+        if not math.isfinite(total):
+            raise InvalidDataError(f"a query must be finite, got {np.asarray(x).tolist()}")
+        weights /= total
 
         active = np.flatnonzero(weights > NEGLIGIBLE_WEIGHT / weights.size)
         shares = weights[active]
@@ -138,6 +154,11 @@ class Predictor:
             If the file is missing or damaged.
         """
         arrays = open_arrays(path)
-        inputs = Standardizer(arrays.pop("input_location"), arrays.pop("input_scale"))
-        outputs = Standardizer(arrays.pop("output_location"), arrays.pop("output_scale"))
-        return cls(PredictiveMixture(**arrays), inputs, outputs)
+        try:
+            inputs = Standardizer(arrays.pop("input_location"), arrays.pop("input_scale"))
+            outputs = Standardizer(arrays.pop("output_location"), arrays.pop("output_scale"))
+            predictor = cls(PredictiveMixture(**arrays), inputs, outputs)
+            predictor.query(inputs.location)
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise SnapshotError(f"the arrays of {path} make no predictor: {error!r}") from error
+        return predictor
