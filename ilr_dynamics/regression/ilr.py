@@ -16,7 +16,12 @@ from .mixture_regressor import MixtureRegressor
 from .predictive import PredictiveMixture, most_probable
 from .priors import isotropic_prior
 from .scaling import Standardizer
-from .validation import check_integer, check_real, check_training_data
+from .validation import (
+    check_integer,
+    check_random_state,
+    check_real,
+    check_training_data,
+)
 
 __all__ = ["ILR"]
 
@@ -161,9 +166,9 @@ class ILR(MixtureRegressor):
         p = prior.extended_size
         Z = extend(inputs.transform(X), outputs.transform(Y))
         statistics = self._infer(Z, weights, prior, np.zeros((0, p, p)), callback)
+        self._set_state(prior, statistics, X.shape[0])
         self.input_scaling_, self.output_scaling_ = inputs, outputs
         self.metadata_ = {}
-        self._set_state(prior, statistics, X.shape[0])
         return self
 
     def partial_fit(
@@ -248,7 +253,7 @@ class ILR(MixtureRegressor):
             Z[unexplained],
             weights[unexplained],
             max(1, round(n_components * share)),
-            np.random.default_rng(self.random_state),
+            check_random_state(self.random_state),
         )
         labels[unexplained] += nearest_seed(Z[unexplained], seeds)
         return labels, seeds.shape[0]

@@ -166,8 +166,12 @@ def _evidence(prior: MixturePrior, statistics: Array) -> float:
 
 
 def _drop_empty_and_sort(prior: MixturePrior, previous: Array, new: Array) -> tuple[Array, Array]:
-    """Sort both by falling total count, which never lowers the bound, and drop what is empty."""
+    """
+    Sort both by falling total count, which never lowers the bound, and drop what is empty.
+
+    The largest stays in any case: weights may be tiny.
+    """
     total = previous + new
-    order = order_by_size(prior, total)
-    order = order[component_counts(prior, total)[order] > EMPTY_COUNT]
+    n_filled = int(np.sum(component_counts(prior, total) > EMPTY_COUNT))
+    order = order_by_size(prior, total)[: max(1, n_filled)]
     return previous[order], new[order]

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma, gammaln
 
+from ..exceptions import InvalidDataError
+
 __all__ = [
     "cholesky",
     "inverse_from_cholesky",
@@ -26,8 +28,22 @@ def symmetrize(A: Array) -> Array:
 
 
 def cholesky(A: Array) -> Array:
-    """Lower Cholesky factors of A (..., p, p); raises ``numpy.linalg.LinAlgError``."""
-    return np.asarray(np.linalg.cholesky(A), dtype=np.float64)
+    """
+    Lower Cholesky factors of A (..., p, p).
+
+    Raises
+    ------
+    InvalidDataError
+        If a matrix is not positive definite: rounding has eaten what the prior adds to the data.
+    """
+    try:
+        return np.asarray(np.linalg.cholesky(A), dtype=np.float64)
+    except np.linalg.LinAlgError as error:
+        raise InvalidDataError(
+            "a matrix of the model is not positive definite in double precision: the data lie too "
+            "many scales from the scaling's location, or the prior's noise_std or input_spread is "
+            "too small beside them"
+        ) from error
 
 
 def log_determinant(factor: Array) -> Array:

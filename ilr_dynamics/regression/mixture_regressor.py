@@ -53,10 +53,11 @@ class MixtureRegressor(Estimator):
 
     def _set_state(self, prior: MixturePrior, statistics: Array, n_samples: int) -> None:
         """Take prior and statistics as what is known; all else follows from them."""
+        posterior = mixture_posterior(prior, statistics)
+        self._mixture = PredictiveMixture.from_posterior(prior, posterior)
         self.prior_ = prior
         self.statistics_ = statistics
-        self.posterior_ = mixture_posterior(prior, statistics)
-        self._mixture = PredictiveMixture.from_posterior(prior, self.posterior_)
+        self.posterior_ = posterior
         self.n_samples_ = n_samples
         self.n_active_ = int(np.sum(component_counts(prior, statistics) > ACTIVE_COUNT))
         self.n_features_in_, self.n_outputs_ = prior.n_inputs, prior.n_outputs
@@ -185,7 +186,10 @@ class MixtureRegressor(Estimator):
         error = np.average((Y - self.predict(X)) ** 2, axis=0, weights=weights)
         centre = np.average(Y, axis=0, weights=weights)
         spread = np.average((Y - centre) ** 2, axis=0, weights=weights)
-        return float(np.mean(1.0 - error / spread))
+        # An output that never changes has nothing to explain; scikit-learn scores it the same.
+        constant = np.where(error > 0.0, 0.0, 1.0)
+        explained = 1.0 - error / np.where(spread > 0.0, spread, 1.0)
+        return float(np.mean(np.where(spread > 0.0, explained, constant)))
 
     def predictor(self) -> Predictor:
         """Return what predicts one input at a time, for control loops; later fits leave it be."""

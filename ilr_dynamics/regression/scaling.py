@@ -79,7 +79,10 @@ class Standardizer:
 
 
 def _checked(value: ArrayLike, size: int, name: str) -> Array:
-    array = np.asarray(value, dtype=float)
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InvalidParameterError(f"{name} must hold real numbers: {error}") from error
     if array.shape not in ((), (size,)) or not np.all(np.isfinite(array)):
         raise InvalidParameterError(
             f"{name} must be one finite number or {size} of them, got {array.tolist()}"

@@ -9,7 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InvalidDataError, InvalidParameterError
 
-__all__ = ["check_array", "check_integer", "check_real", "check_training_data"]
+__all__ = [
+    "check_array",
+    "check_integer",
+    "check_random_state",
+    "check_real",
+    "check_training_data",
+]
 
 Array = NDArray[np.float64]
 
@@ -24,10 +30,7 @@ def check_array(value: ArrayLike, name: str, n_columns: int | None = None) -> Ar
         If it is not numeric, not two-dimensional, empty, not finite, or has other than
         `n_columns` columns.
     """
-    try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InvalidDataError(f"{name} must be an array of real numbers: {error}") from error
+    array = _as_real(value, name)
     if array.ndim != 2:
         raise InvalidDataError(
             f"{name} must have two dimensions (samples, columns), got shape {array.shape}"
@@ -67,7 +70,7 @@ def check_training_data(
         raise InvalidDataError(f"X has {X.shape[0]} rows, but Y has {Y.shape[0]}")
     if sample_weight is None:
         return X, Y, np.ones(X.shape[0])
-    weights = np.asarray(sample_weight, dtype=float)
+    weights = _as_real(sample_weight, "sample_weight")
     if weights.shape != (X.shape[0],):
         raise InvalidDataError(
             f"sample_weight must have shape ({X.shape[0]},), got {weights.shape}"
@@ -95,3 +98,24 @@ def check_real(value: object, name: str, above: float) -> float:
             f"{name} must be a finite number greater than {above:g}, got {value!r}"
         )
     return float(value)  # type: ignore[arg-type]
+
+
+def check_random_state(value: object) -> np.random.Generator:
+    """Return a generator for None, a seed or a generator, else InvalidParameterError."""
+    if value is None or isinstance(value, np.random.Generator):
+        return np.random.default_rng(value)
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0:
+        return np.random.default_rng(int(value))
+    raise InvalidParameterError(
+        "random_state must be None, an integer of at least 0 or a numpy.random.Generator, "
+        f"got {value!r}"
+    )
+
+
+def _as_real(value: ArrayLike, name: str) -> Array:
+    if np.iscomplexobj(value):
+        raise InvalidDataError(f"{name} must be an array of real numbers, got complex ones")
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InvalidDataError(f"{name} must be an array of real numbers: {error}") from error
