@@ -46,6 +46,15 @@ KNOT_RATE = 25.0
 N_ROUNDS = 3
 # Controller states per joint state: 100 Hz of reports describe the motion, and cost little.
 DECIMATION = 5
+# The learned torque has to stand alone: no gate, and no analytic model behind it. On a real arm the
+# defaults of config/wam4.yaml are the safer choice.
+UNGATED = {
+    "gate.unseen_trusted": 0.999,
+    "gate.unseen_refused": 1.0,
+    "gate.std_trusted": [1e3] * 4,
+    "gate.std_refused": [2e3] * 4,
+    "feedforward.fallback": "none",
+}
 
 
 @dataclass
@@ -123,8 +132,7 @@ class Demo:
     def _start_controller(self) -> None:
         self._processes.start(
             "inverse_dynamics_node",
-            # The learned torque has to stand alone: no analytic model behind it.
-            {"controller_state.decimation": DECIMATION, "feedforward.fallback": "none"},
+            {"controller_state.decimation": DECIMATION, **UNGATED},
             self._parameter_file,
         )
         self._operator.change_state(Transition.TRANSITION_CONFIGURE)
