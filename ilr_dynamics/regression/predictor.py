@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import NamedTuple
 
@@ -23,6 +24,8 @@ Array = NDArray[np.float64]
 
 # Components whose weights add up to less than this are left out of mean and spread.
 NEGLIGIBLE_WEIGHT = 1e-12
+# Arrays kept in files as a query reads them, component by component: `open` then copies nothing.
+TRANSPOSED = ("distance_coefficients", "widening_coefficients")
 
 
 class Prediction(NamedTuple):
@@ -138,6 +141,8 @@ class Predictor:
         arrays = {
             field.name: getattr(self._mixture, field.name) for field in fields(self._mixture)
         }
+        for name in TRANSPOSED:
+            arrays[name] = arrays[name].T
         for name, scaling in (("input", self._inputs), ("output", self._outputs)):
             arrays[f"{name}_location"] = scaling.location
             arrays[f"{name}_scale"] = scaling.scale
@@ -154,11 +159,29 @@ class Predictor:
             If the file is missing or damaged.
         """
         arrays = open_arrays(path)
-        try:
-            inputs = Standardizer(arrays.pop("input_location"), arrays.pop("input_scale"))
-            outputs = Standardizer(arrays.pop("output_location"), arrays.pop("output_scale"))
-            predictor = cls(PredictiveMixture(**arrays), inputs, outputs)
-            predictor.query(inputs.location)
-        except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise SnapshotError(f"the arrays of {path} make no predictor: {error!r}") from error
-        return predictor
+        shapes = {name: array.shape for name, array in arrays.items()}
+        if shapes != _expected_shapes(shapes):
+            raise SnapshotError(f"the arrays of {path} make no predictor: {shapes}")
+        inputs = Standardizer(arrays.pop("input_location"), arrays.pop("input_scale"))
+        outputs = Standardizer(arrays.pop("output_location"), arrays.pop("output_scale"))
+        for name in TRANSPOSED:
+            arrays[name] = arrays[name].T
+        return cls(PredictiveMixture(**arrays), inputs, outputs)
+
+
+def _expected_shapes(found: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
+    """Shapes of a predictor's arrays, with the sizes read off `maps`."""
+    n, d, q = (*found.get("maps", ()), 0, 0, 0)[:3]
+    return {
+        "log_constants": (n,),
+        "exponents": (n,),
+        "distance_coefficients": (n, q * (q + 1) // 2),
+        "maps": (n, d, q),
+        "widening_coefficients": (n, q * (q + 1) // 2),
+        "noise_shapes": (n, d, d),
+        "dofs": (n,),
+        "input_location": (q - 1,),
+        "input_scale": (q - 1,),
+        "output_location": (d,),
+        "output_scale": (d,),
+    }
