@@ -11,27 +11,16 @@ from typing import Any
 import numpy as np
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
-from std_srvs.srv import Trigger
-from trajectory_msgs.msg import JointTrajectory
 
-from ilr_dynamics.control import (
-    Command,
-    Mode,
-    RigidBodyFeedForward,
-    TrackingController,
-)
+from ilr_dynamics.control import Command, Mode, RigidBodyFeedForward, TrackingController
 from ilr_dynamics.control.feedforward import Predictor
-from ilr_dynamics.exceptions import IlrDynamicsError, InvalidDataError
+from ilr_dynamics.exceptions import InvalidDataError
 from ilr_dynamics.nodes import qos
 from ilr_dynamics.nodes.control_settings import ControlSettings
 from ilr_dynamics.nodes.diagnostics import LoopStatistics
 from ilr_dynamics.nodes.garbage import QuietCollector
-from ilr_dynamics.nodes.messages import (
-    JointStateReader,
-    joint_path,
-    start_time,
-    torque_command,
-)
+from ilr_dynamics.nodes.messages import JointStateReader, torque_command
+from ilr_dynamics.nodes.motion_requests import MotionRequests
 from ilr_dynamics.nodes.state_message import StateMessage
 from ilr_dynamics.robot.description import RobotDescription
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
@@ -46,7 +35,7 @@ _COLLECTION_PERIOD = 0.5
 
 
 class ControlLoop:
-    """Topics and services of the controller, from configuration to clean-up of the node.
+    """Joint states in, torques and controller states out, as long as the node is configured.
 
     Parameters
     ----------
@@ -89,7 +78,6 @@ class ControlLoop:
             reference_fade=values["trajectory.fade_time"],
         )
         self._mode = self._controller.mode
-        self._allow_linear = values["trajectory.allow_linear"]
         joints = settings.limits.joints
         self._reader = JointStateReader(joints)
         self._torque = torque_command(values["command.interface"], joints)
@@ -100,22 +88,10 @@ class ControlLoop:
         self._state_publisher = node.create_lifecycle_publisher(
             ControllerState, "~/controller_state", qos.STATUS
         )
-        self._entities = [
-            (
-                node.destroy_subscription,
-                node.create_subscription(
-                    JointState, "joint_states", self._on_joint_state, qos.JOINT_STATES
-                ),
-            ),
-            (
-                node.destroy_subscription,
-                node.create_subscription(
-                    JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.REQUEST
-                ),
-            ),
-            (node.destroy_service, node.create_service(Trigger, "~/stop", self._on_stop)),
-            (node.destroy_service, node.create_service(Trigger, "~/hold", self._on_hold)),
-        ]
+        self._states = node.create_subscription(
+            JointState, "joint_states", self._on_joint_state, qos.JOINT_STATES
+        )
+        self._requests = MotionRequests(node, self._controller, values["trajectory.allow_linear"])
 
     @property
     def mode(self) -> Mode:
@@ -156,13 +132,14 @@ class ControlLoop:
             self._torque.fill(stamp, np.zeros(len(self._settings.limits.joints)))
             self._torque_publisher.publish(self._torque.message)
         self._controller.reset()
+        self._mode = self._controller.mode
         self._collector.stop()
 
     def destroy(self) -> None:
         """Give up topics and services."""
         self.deactivate()
-        for destroy, entity in self._entities:
-            destroy(entity)
+        self._requests.destroy()
+        self._node.destroy_subscription(self._states)
         self._node.destroy_lifecycle_publisher(self._torque_publisher)
         self._node.destroy_lifecycle_publisher(self._state_publisher)
 
@@ -170,7 +147,7 @@ class ControlLoop:
         """Change over to other settings between two cycles."""
         self._settings = settings
         self._decimation = values["controller_state.decimation"]
-        self._allow_linear = values["trajectory.allow_linear"]
+        self._requests.allow_linear = values["trajectory.allow_linear"]
         self._controller.gains = settings.gains
         self._controller.limits = settings.limits
         self._controller.supervision = settings.supervision
@@ -230,35 +207,3 @@ class ControlLoop:
             self._node.get_logger().error(f"{text}: {self.fault}")
         else:
             self._node.get_logger().info(text)
-
-    def _on_trajectory(self, message: JointTrajectory) -> None:
-        logger = self._node.get_logger()
-        try:
-            path = joint_path(
-                message, self._settings.limits.joints, allow_linear=self._allow_linear
-            )
-            self._controller.set_trajectory(path, start_time(message))
-        except IlrDynamicsError as error:
-            logger.error(f"trajectory refused: {error}", throttle_duration_sec=_LOG_PERIOD)
-            return
-        logger.info(
-            f"trajectory of {len(path.times)} points and {path.end:.2f} s accepted",
-            throttle_duration_sec=_LOG_PERIOD,
-        )
-
-    def _on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        self._controller.stop()
-        return self._answer(response)
-
-    def _on_hold(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        self._controller.hold()
-        return self._answer(response)
-
-    def _answer(self, response: Trigger.Response) -> Trigger.Response:
-        response.success = True
-        response.message = self.fault or (
-            self.mode.name.lower()
-            if self._active
-            else "the node is not active: no torque goes out"
-        )
-        return response

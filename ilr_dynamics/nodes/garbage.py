@@ -13,10 +13,10 @@ class QuietCollector:
     """Collects at moments of our choosing instead of in the middle of a cycle.
 
     Left alone, the collector starts whenever enough objects were made, and goes through all that
-    was ever imported: tens of milliseconds. rclpy makes reference cycles with every callback, so
-    it cannot just be off. What exists at the start is therefore set aside, the collector is
-    switched off, and what has come since is collected right after a torque went out, when the
-    next joint state is furthest away.
+    was ever imported: 77,000 objects, which took 0.1 s on a busy machine. What exists at the start
+    is therefore set aside and the collector switched off. The few objects that come after are
+    looked through (0.05 ms) right after a torque went out, when the next joint state is furthest
+    away, so that requests cannot fill the memory with reference cycles.
 
     Parameters
     ----------
