@@ -1,0 +1,55 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""RViz's configuration against what the visualizer really publishes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import rclpy
+import yaml
+from rclpy.executors import SingleThreadedExecutor
+
+from ilr_dynamics.nodes.visualizer import Visualizer
+
+CONFIG = Path(__file__).parents[2] / "config"
+MESSAGES = {
+    "rviz_default_plugins/MarkerArray": "visualization_msgs/msg/MarkerArray",
+    "rviz_default_plugins/Path": "nav_msgs/msg/Path",
+}
+
+
+@pytest.fixture(scope="module")
+def manager() -> dict:
+    return yaml.safe_load((CONFIG / "wam_tracking.rviz").read_text())["Visualization Manager"]
+
+
+@pytest.fixture
+def published():
+    rclpy.init(args=["--ros-args", "--params-file", str(CONFIG / "wam4.yaml")])
+    node, executor = Visualizer(), SingleThreadedExecutor()
+    executor.add_node(node)
+    topics = node.get_publisher_names_and_types_by_node("visualizer", "/")
+    yield {
+        (topic, kind)
+        for topic, kinds in topics
+        for kind in kinds
+        if topic.startswith("/visualizer/")
+    }
+    executor.shutdown()
+    rclpy.shutdown()
+
+
+def test_displays_show_every_topic_of_the_visualizer(manager, published):
+    shown = {
+        (display["Topic"]["Value"], MESSAGES[display["Class"]])
+        for display in manager["Displays"]
+        if "Topic" in display
+    }
+    assert shown == published
+
+
+def test_fixed_frame_is_the_one_of_the_parameter_file(manager):
+    parameters = yaml.safe_load((CONFIG / "wam4.yaml").read_text())["/visualizer"]
+    assert manager["Global Options"]["Fixed Frame"] == parameters["ros__parameters"]["frame"]

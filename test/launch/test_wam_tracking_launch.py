@@ -1,0 +1,195 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The launch file as ``ros2 launch`` runs it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+import rclpy
+import yaml
+from ament_index_python.packages import get_package_share_path
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState, GetState
+from rcl_interfaces.srv import GetParameters
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.parameter import parameter_value_to_python
+from visualization_msgs.msg import MarkerArray
+
+from ilr_dynamics.recording import read_recording
+from ilr_dynamics_msgs.msg import ControllerState
+
+for module in ("launch_ros", "ros2launch"):
+    pytest.importorskip(module, reason=f"{module} is not installed: a sourced ROS 2 brings it")
+
+JOINTS = ("j1", "j2", "j3", "j4")
+TIMEOUT = 60.0
+
+
+class Launch:
+    """A launch in the background, in a process group of its own."""
+
+    def __init__(self, log: Path, *arguments: str) -> None:
+        self.log = log
+        with log.open("w") as output:
+            self.process = subprocess.Popen(
+                ["ros2", "launch", "ilr_dynamics", "wam_tracking.launch.py", *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                process_group=0,
+            )
+
+    def __enter__(self) -> Launch:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self.is_alive():
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    @property
+    def output(self) -> str:
+        return self.log.read_text()
+
+    def is_alive(self) -> bool:
+        """Whether the launch or anything that it started is left."""
+        self.process.poll()
+        try:
+            os.killpg(self.process.pid, 0)
+        except ProcessLookupError:
+            return False
+        return True
+
+    def interrupt(self) -> int:
+        """Ask the launch to end, and return its exit code."""
+        self.process.send_signal(signal.SIGINT)
+        return self.process.wait(TIMEOUT)
+
+
+class Observer:
+    """Looks at the nodes from outside."""
+
+    def __init__(self, node: Node, executor: SingleThreadedExecutor) -> None:
+        self.node, self.executor = node, executor
+        self.states: list[ControllerState] = []
+        self.markers: list[MarkerArray] = []
+        node.create_subscription(
+            ControllerState, "/inverse_dynamics/controller_state", self.states.append, 10
+        )
+        node.create_subscription(MarkerArray, "/visualizer/markers", self.markers.append, 10)
+
+    def wait_until(self, condition, launch: Launch) -> None:
+        deadline = time.monotonic() + TIMEOUT
+        while not condition():
+            assert launch.process.poll() is None, launch.output
+            assert time.monotonic() < deadline, launch.output
+            self.executor.spin_once(timeout_sec=0.1)
+
+    def call(self, kind, name: str, **request):
+        client = self.node.create_client(kind, name)
+        assert client.wait_for_service(TIMEOUT)
+        future = client.call_async(kind.Request(**request))
+        self.executor.spin_until_future_complete(future, TIMEOUT)
+        self.node.destroy_client(client)
+        return future.result()
+
+    def life_cycle_state(self) -> str:
+        return self.call(GetState, "/inverse_dynamics/get_state").current_state.label
+
+    def parameter(self, node: str, name: str):
+        answer = self.call(GetParameters, f"/{node}/get_parameters", names=[name])
+        return parameter_value_to_python(answer.values[0])
+
+    def mode_seen(self, mode: int) -> bool:
+        return any(state.mode == mode for state in self.states)
+
+
+@pytest.fixture
+def observer():
+    rclpy.init()
+    node, executor = Node("observer"), SingleThreadedExecutor()
+    executor.add_node(node)
+    yield Observer(node, executor)
+    executor.shutdown()
+    rclpy.shutdown()
+
+
+@pytest.fixture(scope="module")
+def config() -> dict:
+    return yaml.safe_load(
+        (get_package_share_path("ilr_dynamics") / "config/wam4.yaml").read_text()
+    )
+
+
+@pytest.fixture
+def lock_step(tmp_path, config) -> str:
+    """The robot's parameters, but independent of how busy the machine is."""
+    simulator = {**config["/wam_simulator"]["ros__parameters"], "lock_step": True}
+    path = tmp_path / "lock_step.yaml"
+    path.write_text(yaml.safe_dump({**config, "/wam_simulator": {"ros__parameters": simulator}}))
+    return f"params_file:={path}"
+
+
+def test_the_simulated_arm_tracks_and_is_recorded_until_interrupted(observer, lock_step, tmp_path):
+    recording = tmp_path / "recording"
+    with Launch(tmp_path / "log", lock_step, f"record:={recording}") as launch:
+        observer.wait_until(lambda: observer.mode_seen(ControllerState.TRACKING), launch)
+        observer.wait_until(lambda: observer.markers, launch)
+        assert observer.life_cycle_state() == "active"
+        assert launch.interrupt() == 0, launch.output
+        assert not launch.is_alive()
+    assert observer.markers[-1].markers[0].header.frame_id == "base"
+    assert len(read_recording(recording, JOINTS).time) > 100
+
+
+def test_arguments_go_before_the_parameter_file(observer, lock_step, config, tmp_path):
+    arguments = ("controller:=pd", "trajectory:=train_3")
+    with Launch(tmp_path / "log", lock_step, *arguments) as launch:
+        observer.wait_until(lambda: observer.mode_seen(ControllerState.HOLDING), launch)
+        assert observer.states[-1].controller == "pd"
+        assert observer.parameter("trajectory_publisher", "trajectory") == "train_3"
+        gains = config["/inverse_dynamics"]["ros__parameters"]["gains"]
+        assert list(observer.parameter("inverse_dynamics", "gains.kp")) == gains["kp"]
+
+
+def test_a_real_arm_is_neither_simulated_nor_moved_unasked(observer, tmp_path):
+    with Launch(tmp_path / "log", "sim:=false") as launch:
+        observer.wait_until(lambda: "visualizer" in observer.node.get_node_names(), launch)
+        observer.wait_until(lambda: observer.life_cycle_state() == "active", launch)
+        names = observer.node.get_node_names()
+    assert not {"wam_simulator", "trajectory_publisher"} & set(names)
+
+
+def test_a_deactivated_node_is_left_inactive(observer, tmp_path):
+    with Launch(tmp_path / "log", "sim:=false") as launch:
+        observer.wait_until(lambda: observer.life_cycle_state() == "active", launch)
+        observer.call(
+            ChangeState,
+            "/inverse_dynamics/change_state",
+            transition=Transition(id=Transition.TRANSITION_DEACTIVATE),
+        )
+        time.sleep(1.0)
+        assert observer.life_cycle_state() == "inactive"
+
+
+@pytest.mark.parametrize(
+    ("argument", "expected"),
+    [
+        ("robot:=wam9", "wam4"),
+        ("params_file:=/nowhere/wam4.yaml", "/nowhere/wam4.yaml: expected an existing"),
+        ("controller:=lqr", "'lqr': expected one of pd, analytic, ilr"),
+        ("record:=/proc/nowhere", "/proc/nowhere"),
+    ],
+)
+def test_what_makes_no_sense_ends_the_launch_with_an_error(argument, expected, tmp_path):
+    with Launch(tmp_path / "log", argument) as launch:
+        assert launch.process.wait(TIMEOUT) == 1, launch.output
+        assert expected in launch.output
+        assert not launch.is_alive()
