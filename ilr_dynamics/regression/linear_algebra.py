@@ -16,6 +16,7 @@ __all__ = [
     "log_determinant",
     "multivariate_digamma",
     "multivariate_log_gamma",
+    "solve_positive_definite",
     "symmetrize",
 ]
 
@@ -58,6 +59,12 @@ def inverse_from_cholesky(factor: Array) -> Array:
         factor, np.broadcast_to(np.eye(factor.shape[-1]), factor.shape)
     )
     return symmetrize(np.swapaxes(inverse_factor, -1, -2) @ inverse_factor)
+
+
+def solve_positive_definite(A: Array, B: Array) -> Array:
+    """A^-1 B (..., p, r) for A (..., p, p); raises InvalidDataError as `cholesky` does."""
+    factor = cholesky(A)
+    return np.asarray(np.linalg.solve(np.swapaxes(factor, -1, -2), np.linalg.solve(factor, B)))
 
 
 def multivariate_log_gamma(a: Array, p: int) -> Array:

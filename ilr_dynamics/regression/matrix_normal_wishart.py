@@ -25,6 +25,7 @@ from .linear_algebra import (
     log_determinant,
     multivariate_digamma,
     multivariate_log_gamma,
+    solve_positive_definite,
     symmetrize,
 )
 from .normal_wishart import LOG_2, LOG_2PI
@@ -148,7 +149,7 @@ def update_matrix_normal_wishart(
     prior_pull = prior.mean @ prior.column_precision
     column_precision = prior.column_precision + uu
     pull = prior_pull + yu
-    mean = np.swapaxes(np.linalg.solve(column_precision, np.swapaxes(pull, 1, 2)), 1, 2)
+    mean = np.swapaxes(solve_positive_definite(column_precision, np.swapaxes(pull, 1, 2)), 1, 2)
     inverse_scale = (
         prior.inverse_scale
         + yy

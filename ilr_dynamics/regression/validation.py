@@ -113,9 +113,10 @@ def check_random_state(value: object) -> np.random.Generator:
 
 
 def _as_real(value: ArrayLike, name: str) -> Array:
-    if np.iscomplexobj(value):
-        raise InvalidDataError(f"{name} must be an array of real numbers, got complex ones")
     try:
-        return np.asarray(value, dtype=float)
+        array = np.asarray(value)
+        if np.iscomplexobj(array):
+            raise ValueError("got complex ones")
+        return np.asarray(array, dtype=float)
     except (TypeError, ValueError) as error:
         raise InvalidDataError(f"{name} must be an array of real numbers: {error}") from error
