@@ -109,7 +109,7 @@ def test_bound_agrees_with_the_sum_of_its_terms(seed, m, d):
     assert result.lower_bounds[0] == pytest.approx(bound, rel=1e-9, abs=1e-7)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(
     SEEDS,
     st.floats(0.1, 30.0),
@@ -140,7 +140,7 @@ def test_bound_never_falls(seed, concentration, spread, strength, noise, noise_s
     previous = old if known else np.zeros((8, 4, 4))
     initial = assignment_statistics(Z[60:], weights[60:], labels[60:], 8)
     bounds = variational_bayes(
-        Z[60:], weights[60:], prior, previous, initial, max_iterations=40, tolerance=1e-12
+        Z[60:], weights[60:], prior, previous, initial, max_iterations=25, tolerance=1e-12
     ).lower_bounds
     assert np.all(np.diff(bounds) >= -1e-9 * np.maximum(np.abs(bounds[1:]), 100.0))
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -17,6 +17,7 @@ SAMPLES = st.integers(1, 6).flatmap(
 )
 
 
+@settings(max_examples=30)
 @given(SAMPLES)
 def test_products_are_the_upper_triangle_of_each_outer_product(Z):
     rows, columns = np.triu_indices(Z.shape[1])
@@ -24,6 +25,7 @@ def test_products_are_the_upper_triangle_of_each_outer_product(Z):
     np.testing.assert_array_equal(pairwise_products(Z), expected)
 
 
+@settings(max_examples=30)
 @given(SAMPLES, st.integers(0, 2**32 - 1))
 def test_products_times_coefficients_are_the_quadratic_forms(Z, seed):
     A = np.random.default_rng(seed).normal(size=(3, Z.shape[1], Z.shape[1]))
@@ -34,6 +36,7 @@ def test_products_times_coefficients_are_the_quadratic_forms(Z, seed):
     assert np.all(np.abs(values - expected) <= 1e-13 * size)
 
 
+@settings(max_examples=30)
 @given(SAMPLES, st.integers(0, 2**32 - 1))
 def test_weighted_sums_of_products_unpack_to_scatter_matrices(Z, seed):
     R = np.random.default_rng(seed).uniform(size=(Z.shape[0], 2))

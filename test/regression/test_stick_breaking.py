@@ -4,7 +4,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ilr_dynamics.regression.stick_breaking import (
@@ -17,7 +17,7 @@ COUNTS = st.lists(st.floats(0.0, 50.0), min_size=1, max_size=6).map(np.array)
 CONCENTRATIONS = st.floats(0.05, 20.0)
 
 
-def drawn_weights(counts, concentration, n_draws=200_000):
+def drawn_weights(counts, concentration, n_draws=50_000):
     """Weights (n_draws, K + 1), stick after stick; the last is what remains."""
     generator = np.random.default_rng(0)
     rest, weights = np.ones(n_draws), []
@@ -42,11 +42,13 @@ def test_expectations_agree_with_draws(counts, concentration):
     assert np.all(np.abs(logs.mean(axis=0) - found) < 3.5 * error)
 
 
+@settings(max_examples=30)
 @given(COUNTS, CONCENTRATIONS)
 def test_expected_weights_and_the_unseen_share_sum_to_one(counts, concentration):
     assert np.sum(np.exp(log_expected_weights(counts, concentration))) == pytest.approx(1.0)
 
 
+@settings(max_examples=30)
 @given(COUNTS, CONCENTRATIONS)
 def test_unseen_share_falls_as_the_first_component_gains_samples(counts, concentration):
     more = counts + np.where(np.arange(counts.size) == 0, 1.0, 0.0)
@@ -54,13 +56,15 @@ def test_unseen_share_falls_as_the_first_component_gains_samples(counts, concent
     assert log_expected_weights(more, concentration)[-1] < unseen
 
 
-@given(st.lists(st.floats(0.0, 50.0), min_size=2, max_size=5), CONCENTRATIONS)
+@settings(max_examples=30)
+@given(st.lists(st.floats(0.0, 50.0), min_size=2, max_size=4), CONCENTRATIONS)
 def test_no_order_has_more_evidence_than_falling_counts(counts, concentration):
     ordered = log_evidence(np.array(sorted(counts, reverse=True)), concentration)
     for order in permutations(counts):
         assert log_evidence(np.array(order), concentration) <= ordered + 1e-9 * abs(ordered)
 
 
+@settings(max_examples=30)
 @given(COUNTS, CONCENTRATIONS)
 def test_components_without_samples_add_no_evidence_at_the_end(counts, concentration):
     padded = np.append(counts, [0.0, 0.0])

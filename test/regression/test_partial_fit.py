@@ -1,0 +1,181 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError
+from ilr_dynamics.regression import ILR
+
+# Scales of the whole range that later batches will cover, as a robot's joint limits give them.
+SCALES = {"input_location": 0.0, "input_scale": 1.0, "output_location": 0.0, "output_scale": 1.0}
+RANGE = {**SCALES, "input_location": 18.0, "input_scale": 12.0, "input_spread": 0.05}
+
+
+def region(centre, n=200, seed=0):
+    generator = np.random.default_rng(seed)
+    X = centre + generator.uniform(-1.0, 1.0, (n, 1))
+    return X, np.sin(2.0 * X) + 0.05 * generator.normal(size=X.shape)
+
+
+def rms_error(model, X):
+    return float(np.sqrt(np.mean((model.predict(X) - np.sin(2.0 * X)) ** 2)))
+
+
+def test_first_partial_fit_is_fit(motion):
+    a = ILR(n_components=10).partial_fit(*motion)
+    b = ILR(n_components=10).fit(*motion)
+    np.testing.assert_array_equal(a.statistics_, b.statistics_)
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 2**32 - 1))
+def test_with_one_component_batches_add_up_to_one_fit(seed):
+    # One component and a dispersion that explains all: every responsibility is one.
+    generator = np.random.default_rng(seed)
+    X, Y = generator.normal(size=(90, 2)), generator.normal(size=(90, 1))
+    weights = generator.uniform(0.1, 3.0, 90)
+    settings = {"n_components": 1, "concentration": 1e-6, "input_spread": 2.0, **SCALES}
+    whole = ILR(**settings).fit(X, Y, weights)
+    parts = ILR(**settings)
+    for rows in (slice(0, 30), slice(30, 70), slice(70, 90)):
+        parts.partial_fit(X[rows], Y[rows], weights[rows])
+    assert parts.statistics_.shape == whole.statistics_.shape
+    np.testing.assert_allclose(parts.statistics_, whole.statistics_, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(parts.predict(X), whole.predict(X), rtol=1e-8, atol=1e-10)
+
+
+def test_every_sample_is_counted_once(motion):
+    X, Y = motion
+    model = ILR(n_components=10, random_state=1)
+    for start in range(0, 400, 100):
+        model.partial_fit(X[start : start + 100], Y[start : start + 100])
+        assert np.sum(model.posterior_.counts) == pytest.approx(start + 100.0, rel=1e-9)
+    A = np.column_stack(
+        [model.input_scaling_.transform(X), np.ones(400), model.output_scaling_.transform(Y)]
+    )
+    np.testing.assert_allclose(model.statistics_.sum(axis=0), A.T @ A, rtol=1e-9, atol=1e-9)
+    assert model.n_samples_ == 400
+
+
+def test_learning_elsewhere_does_not_harm_what_is_known():
+    X, Y = region(0.0)
+    model = ILR(n_components=20, **RANGE).fit(X, Y)
+    before = rms_error(model, X)
+    predicted, std = model.predict(X, return_std=True)
+    for k in range(1, 5):
+        model.partial_fit(*region(4.0 * k, seed=k))
+    assert rms_error(model, X) < 1.1 * before + 1e-3
+    later, later_std = model.predict(X, return_std=True)
+    assert np.max(np.abs(later - predicted)) < 0.02
+    assert np.median(later_std / std) == pytest.approx(1.0, abs=0.1)
+
+
+def test_prior_and_scaling_stay_those_of_the_first_batch():
+    model = ILR(n_components=20).fit(*region(0.0))
+    prior, inputs = model.prior_, model.input_scaling_
+    kept = [prior.gate.inverse_scale.copy(), prior.regression.inverse_scale.copy()]
+    model.partial_fit(*region(5.0))
+    assert model.prior_ is prior
+    assert model.input_scaling_ is inputs
+    np.testing.assert_array_equal(prior.gate.inverse_scale, kept[0])
+    np.testing.assert_array_equal(prior.regression.inverse_scale, kept[1])
+
+
+def test_the_tenth_batch_opens_components_like_the_first():
+    model = ILR(n_components=20, max_iterations=40, **RANGE)
+    n_active = []
+    for k in range(10):
+        X, Y = region(4.0 * k, seed=k)
+        model.partial_fit(X, Y)
+        assert rms_error(model, X) < 0.15
+        n_active.append(model.n_active_)
+    assert np.all(np.diff(n_active) >= 2)
+
+
+def test_the_same_region_again_opens_next_to_nothing():
+    model = ILR(n_components=20, **RANGE).fit(*region(0.0))
+    n_active = model.n_active_
+    for seed in range(1, 5):
+        model.partial_fit(*region(0.0, seed=seed))
+    assert model.n_active_ <= n_active + 2
+    assert rms_error(model, region(0.0)[0]) < 0.1
+
+
+def test_integer_weights_equal_repeated_rows(motion):
+    X, Y = motion[0][::4], motion[1][::4]
+    repeats = np.random.default_rng(0).integers(1, 4, len(X))
+    rows = np.repeat(np.arange(len(X)), repeats)
+    settings = {"n_components": 1, **SCALES, "input_scale": [1.0, 200.0], "output_scale": 50.0}
+    weighted = ILR(**settings).fit(X, Y, repeats.astype(float))
+    repeated = ILR(**settings).fit(X[rows], Y[rows])
+    np.testing.assert_allclose(weighted.statistics_, repeated.statistics_, rtol=1e-10)
+    np.testing.assert_allclose(weighted.lower_bounds_[-1], repeated.lower_bounds_[-1], rtol=1e-10)
+
+
+def test_integer_weights_equal_repeated_rows_when_components_compete(motion):
+    X, Y = motion[0][::4], motion[1][::4]
+    weighted = ILR(n_components=6, tolerance=1e-13, max_iterations=500)
+    repeated = ILR(n_components=6, tolerance=1e-13, max_iterations=500)
+    weighted.fit(X, Y, np.full(len(X), 3.0))
+    repeated.fit(np.repeat(X, 3, axis=0), np.repeat(Y, 3, axis=0))
+    # Seeds are drawn from other lists of points, so the optima may differ in detail.
+    assert weighted.lower_bounds_[-1] == pytest.approx(repeated.lower_bounds_[-1], rel=0.05)
+    assert weighted.log_predictive_density(X, Y).mean() == pytest.approx(
+        repeated.log_predictive_density(X, Y).mean(), abs=0.2
+    )
+
+
+def test_rows_of_weight_zero_do_not_exist(motion):
+    X, Y = motion
+    weights = np.ones(len(X))
+    weights[::3] = 0.0
+    dirty = X.copy()
+    dirty[::3] = 1e6
+    a = ILR(n_components=8).fit(dirty, Y, weights)
+    b = ILR(n_components=8).fit(X[weights > 0.0], Y[weights > 0.0])
+    np.testing.assert_array_equal(a.statistics_, b.statistics_)
+
+
+def state_of(model):
+    names = [name for name in vars(model) if name.endswith("_")]
+    return {name: getattr(model, name) for name in names}
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_a_failed_call_leaves_the_model_as_it_was(motion, method):
+    model = ILR(n_components=5).fit(*motion)
+    before, predicted = state_of(model), model.predict(motion[0])
+    bad = motion[0].copy()
+    bad[7, 1] = np.nan
+    with pytest.raises(InvalidDataError, match="row 7, column 1"):
+        getattr(model, method)(bad, motion[1])
+
+    def cancel(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        getattr(model, method)(*motion, callback=cancel)
+    model.set_params(tolerance=-1.0)
+    with pytest.raises(InvalidParameterError, match="tolerance"):
+        getattr(model, method)(*motion)
+    after = state_of(model)
+    assert after.keys() == before.keys()
+    assert all(after[name] is before[name] for name in before)
+    np.testing.assert_array_equal(model.predict(motion[0]), predicted)
+
+
+def test_a_failed_first_fit_leaves_the_model_unfitted(motion):
+    model = ILR(n_components=0)
+    with pytest.raises(InvalidParameterError, match="n_components"):
+        model.fit(*motion)
+    assert state_of(model) == {}
+
+
+def test_later_batches_need_the_same_columns(motion):
+    model = ILR(n_components=3).fit(*motion)
+    with pytest.raises(InvalidDataError, match="X has 1 columns.*2"):
+        model.partial_fit(motion[0][:, :1], motion[1])
+    with pytest.raises(InvalidDataError, match="Y has 1 columns.*2"):
+        model.partial_fit(motion[0], motion[1][:, :1])

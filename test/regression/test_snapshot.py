@@ -1,0 +1,148 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+import numpy as np
+import pytest
+
+from ilr_dynamics.exceptions import SnapshotError
+from ilr_dynamics.regression import ILR, load_snapshot
+from ilr_dynamics.regression.snapshot_file import read_snapshot, write_snapshot
+
+METADATA = {
+    "joint_names": ["j1", "jö"],
+    "driver_compensates_gravity": True,
+    "units": {"X": "rad", "n": 3, "rate": 1e-3, "none": None},
+}
+
+
+@pytest.fixture
+def path(model, tmp_path):
+    path = tmp_path / "model.npz"
+    model.save(path, METADATA)
+    return path
+
+
+def test_a_loaded_model_says_the_same_bits(model, motion, path):
+    X, Y = motion
+    X = np.concatenate([X, [[1e5, -1e7]]])
+    loaded = load_snapshot(path)
+    for a, b in zip(model.predict(X, True), loaded.predict(X, True), strict=True):
+        np.testing.assert_array_equal(a, b)
+    for a, b in zip(model.predict_interval(X), loaded.predict_interval(X), strict=True):
+        np.testing.assert_array_equal(a, b)
+    for a, b in zip(model.predict_components(X), loaded.predict_components(X), strict=True):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(
+        model.log_predictive_density(X[:-1], Y), loaded.log_predictive_density(X[:-1], Y)
+    )
+    for name in ("n_samples_", "n_active_", "converged_", "n_features_in_", "n_outputs_"):
+        assert getattr(loaded, name) == getattr(model, name)
+    np.testing.assert_array_equal(loaded.lower_bounds_, model.lower_bounds_)
+    assert loaded.get_params() == model.get_params()
+
+
+def test_a_loaded_model_learns_on_to_the_same_bits(motion, tmp_path):
+    X, Y = motion
+    model = ILR(n_components=10, random_state=2).fit(X[:200], Y[:200])
+    model.save(tmp_path / "model.npz")
+    loaded = load_snapshot(tmp_path / "model.npz")
+    for m in (model, loaded):
+        m.partial_fit(X[200:], Y[200:])
+    np.testing.assert_array_equal(model.statistics_, loaded.statistics_)
+    np.testing.assert_array_equal(model.predict(X), loaded.predict(X))
+    assert loaded.n_samples_ == 400
+
+
+def test_metadata_come_back_and_stay_through_another_save(path, tmp_path):
+    loaded = load_snapshot(path)
+    assert loaded.metadata_ == METADATA
+    loaded.save(tmp_path / "again.npz")
+    assert load_snapshot(tmp_path / "again.npz").metadata_ == METADATA
+    loaded.save(tmp_path / "other.npz", {"a": 1})
+    assert load_snapshot(tmp_path / "other.npz").metadata_ == {"a": 1}
+
+
+def test_metadata_that_json_changes_can_still_be_read(model, tmp_path):
+    model.save(tmp_path / "model.npz", {10: "ten", 2: ("t", "w", "o")})
+    metadata = load_snapshot(tmp_path / "model.npz").metadata_
+    assert metadata == {"10": "ten", "2": ["t", "w", "o"]}
+
+
+def test_array_parameters_come_back_as_lists_and_generators_as_none(motion, tmp_path):
+    model = ILR(
+        n_components=3, input_scale=np.array([1.0, 200.0]), random_state=np.random.default_rng(0)
+    ).fit(*motion)
+    model.save(tmp_path / "model.npz")
+    loaded = load_snapshot(tmp_path / "model.npz")
+    assert loaded.input_scale == [1.0, 200.0]
+    assert loaded.random_state is None
+    np.testing.assert_array_equal(loaded.predict(motion[0]), model.predict(motion[0]))
+
+
+def rewritten(path, header=None, arrays=None, without=()):
+    """Write the snapshot again, changed and with a checksum that fits."""
+    old_header, old_arrays = read_snapshot(path)
+    kept = {k: v for k, v in old_header.items() if k not in ("format", "version", "checksum")}
+    new_header = {**kept, **(header or {})}
+    new_arrays = {**old_arrays, **(arrays or {})}
+    for name in without:
+        new_header.pop(name, None)
+        new_arrays.pop(name, None)
+    write_snapshot(path, new_header, new_arrays)
+    return path
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"gate_mean": np.zeros((1, 3))},
+        {"gate_mean": np.zeros(())},
+        {"gate_kappa": np.zeros(1)},
+        {"gate_dof": np.array([0.5])},
+        {"gate_inverse_scale": -np.eye(2)[None]},
+        {"regression_mean": np.zeros(4)},
+        {"regression_mean": np.zeros((1, 2, 2))},
+        {"regression_dof": np.array([2.5])},
+        {"regression_column_precision": np.zeros((1, 3, 3))},
+        {"concentration": np.array([-1.0])},
+        {"statistics": np.zeros((0, 5, 5))},
+        {"statistics": np.zeros((3, 4, 4))},
+        {"statistics": np.zeros(5)},
+        {"statistics": -np.ones((1, 5, 5))},
+        {"statistics": np.stack([np.eye(5), 2.0 * np.eye(5)])},
+        {"input_scale": np.zeros(2)},
+        {"input_scale": np.ones(3)},
+        {"output_location": np.zeros((2, 1))},
+    ],
+    ids=lambda arrays: f"{next(iter(arrays))}",
+)
+def test_arrays_that_do_not_fit_together_are_refused(path, arrays):
+    with pytest.raises(SnapshotError, match="not consistent in itself"):
+        load_snapshot(rewritten(path, arrays=arrays))
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"class": "GaussianProcess"},
+        {"class": ["ILR"]},
+        {"parameters": {"depth": 3}},
+        {"parameters": None},
+        {"metadata": 5},
+        {"n_samples": "many"},
+    ],
+    ids=str,
+)
+def test_headers_that_make_no_model_are_refused(path, header):
+    with pytest.raises(SnapshotError, match="not consistent in itself"):
+        load_snapshot(rewritten(path, header=header))
+
+
+@pytest.mark.parametrize("name", ["statistics", "gate_dof", "output_scale", "class", "metadata"])
+def test_missing_parts_are_named(path, name):
+    with pytest.raises(SnapshotError, match=name):
+        load_snapshot(rewritten(path, without=[name]))
+
+
+def test_a_folder_that_is_missing_is_told(model, tmp_path):
+    with pytest.raises(SnapshotError, match="cannot write"):
+        model.save(tmp_path / "nowhere" / "model.npz")

@@ -1,0 +1,195 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+import io
+import json
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+
+from ilr_dynamics.exceptions import SnapshotError
+from ilr_dynamics.regression import snapshot_file
+from ilr_dynamics.regression.snapshot_file import read_snapshot, write_snapshot
+
+HEADER = {"class": "ILR", "metadata": {"joints": ["j1"]}}
+ARRAYS = {"a": np.arange(12.0).reshape(3, 4), "b": np.array([0.1])}
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "model.npz"
+    write_snapshot(path, HEADER, ARRAYS)
+    return path
+
+
+def assert_intact(path):
+    header, arrays = read_snapshot(path)
+    assert {name: header[name] for name in HEADER} == HEADER
+    for name, array in ARRAYS.items():
+        np.testing.assert_array_equal(arrays[name], array)
+
+
+def with_members(path, **replaced):
+    """Replace members of the file, as text or arrays, without a new checksum."""
+    with np.load(path) as archive:
+        content = {name: archive[name] for name in archive.files}
+    for name, value in replaced.items():
+        text = isinstance(value, bytes)
+        content[name] = np.frombuffer(value, np.uint8) if text else value
+    np.savez(path, **content)
+
+
+def with_header(path, **changes):
+    with np.load(path) as archive:
+        header = json.loads(bytes(archive["header"]))
+    with_members(path, header=json.dumps({**header, **changes}).encode())
+
+
+def test_header_and_arrays_come_back(path):
+    assert_intact(path)
+
+
+def test_numpy_can_read_the_file_without_this_package(path):
+    with np.load(path, allow_pickle=False) as archive:
+        np.testing.assert_array_equal(archive["a"], ARRAYS["a"])
+
+
+def test_a_file_cut_off_anywhere_is_refused(path):
+    whole = path.read_bytes()
+    for length in range(0, len(whole), 17):
+        path.write_bytes(whole[:length])
+        with pytest.raises(SnapshotError, match="not a readable snapshot, or is truncated"):
+            read_snapshot(path)
+
+
+def test_no_flipped_bit_changes_what_is_read(path):
+    whole = path.read_bytes()
+    generator = np.random.default_rng(0)
+    n_refused = 0
+    for position in range(0, len(whole), 2):
+        damaged = bytearray(whole)
+        damaged[position] ^= 1 << int(generator.integers(8))
+        path.write_bytes(damaged)
+        try:
+            # Some bytes of a zip, such as its dates, mean nothing to what is read.
+            assert_intact(path)
+        except SnapshotError:
+            n_refused += 1
+    assert n_refused > len(whole) / 4
+
+
+def test_a_changed_value_breaks_the_checksum(path):
+    with_members(path, a=ARRAYS["a"] + 1e-12)
+    with pytest.raises(SnapshotError, match="checksum"):
+        read_snapshot(path)
+
+
+def test_a_changed_header_breaks_the_checksum(path):
+    with_header(path, metadata={"joints": ["j2"]})
+    with pytest.raises(SnapshotError, match="checksum"):
+        read_snapshot(path)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_values_that_are_not_finite_are_refused_even_with_a_checksum(path, value):
+    write_snapshot(path, HEADER, {**ARRAYS, "b": np.array([value])})
+    with pytest.raises(SnapshotError, match="array 'b'.*finite"):
+        read_snapshot(path)
+
+
+@pytest.mark.parametrize("version", [2, 0, "1", None])
+def test_other_versions_are_named(path, version):
+    with_header(path, version=version)
+    with pytest.raises(SnapshotError, match=f"version {version!r}; this release reads version 1"):
+        read_snapshot(path)
+
+
+@pytest.mark.parametrize("header", [b"[]", b'{"format": "other"}', b"{}"])
+def test_other_formats_are_refused(path, header):
+    with_members(path, header=header)
+    with pytest.raises(SnapshotError, match="is not an ilr_dynamics snapshot"):
+        read_snapshot(path)
+
+
+@pytest.mark.parametrize("header", [b"{", b"\xff", b"[" * 100_000], ids=["cut", "binary", "deep"])
+def test_a_header_that_is_not_json_is_refused(path, header):
+    with_members(path, header=header)
+    with pytest.raises(SnapshotError, match="not valid JSON"):
+        read_snapshot(path)
+
+
+def test_another_npz_is_refused(path):
+    np.savez(path, a=np.zeros(3))
+    with pytest.raises(SnapshotError, match="is not an ilr_dynamics snapshot"):
+        read_snapshot(path)
+
+
+class Exploit:
+    def __reduce__(self):
+        return (pytest.fail, ("content was unpickled",))
+
+
+def test_pickled_arrays_are_never_unpickled(path):
+    np.savez(path, header=np.array([Exploit()], dtype=object))
+    with pytest.raises(SnapshotError, match="not a readable snapshot"):
+        read_snapshot(path)
+
+
+def test_pickled_files_are_never_unpickled(path):
+    path.write_bytes(pickle.dumps(Exploit()))
+    with pytest.raises(SnapshotError, match="not a readable snapshot"):
+        read_snapshot(path)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.complex128])
+def test_other_number_types_are_refused(path, dtype):
+    with_members(path, a=ARRAYS["a"].astype(dtype))
+    with pytest.raises(SnapshotError, match="array 'a'.*64-bit floats"):
+        read_snapshot(path)
+
+
+def test_compressed_files_are_refused_before_they_unpack(path):
+    np.savez_compressed(path, header=np.zeros(1_000_000))
+    with pytest.raises(SnapshotError, match="compressed"):
+        read_snapshot(path)
+
+
+def test_files_beyond_the_size_limit_are_refused(path, monkeypatch):
+    monkeypatch.setattr(snapshot_file, "MAX_BYTES", 100)
+    with pytest.raises(SnapshotError, match="more than the 100 allowed"):
+        read_snapshot(path)
+
+
+def test_an_array_that_claims_more_than_it_holds_is_refused(path):
+    text = b"{'descr': '<f8', 'fortran_order': False, 'shape': (100000000000,), }\n"
+    member = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(8)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("header.npy", member)
+    with pytest.raises(SnapshotError, match="not a readable snapshot"):
+        read_snapshot(path)
+
+
+def test_a_missing_file_and_a_folder_are_told(tmp_path):
+    with pytest.raises(SnapshotError, match="there is no snapshot .*nothing.npz"):
+        read_snapshot(tmp_path / "nothing.npz")
+    with pytest.raises(SnapshotError, match="not a readable snapshot"):
+        read_snapshot(tmp_path)
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_no_debris(path, monkeypatch):
+    def full_disk(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full_disk)
+    with pytest.raises(SnapshotError, match="No space left"):
+        write_snapshot(path, HEADER, {"a": np.zeros(1000)})
+    monkeypatch.undo()
+    assert_intact(path)
+    assert [p.name for p in path.parent.iterdir()] == ["model.npz"]
+
+
+def test_headers_that_json_cannot_hold_leave_the_old_file(path):
+    with pytest.raises(TypeError, match="JSON"):
+        write_snapshot(path, {"metadata": io.BytesIO()}, ARRAYS)
+    assert_intact(path)

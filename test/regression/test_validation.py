@@ -1,0 +1,121 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+import numpy as np
+import pytest
+
+from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError
+from ilr_dynamics.regression import ILR
+
+X = np.random.default_rng(0).normal(size=(20, 2))
+Y = X @ np.ones((2, 1))
+
+
+def changed(array, index, value):
+    copy = array.copy()
+    copy[index] = value
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("X", "Y", "message"),
+    [
+        (changed(X, (3, 1), np.nan), Y, "X must be finite, got nan at row 3, column 1"),
+        (X, changed(Y, (19, 0), -np.inf), "Y must be finite, got -inf at row 19, column 0"),
+        (X[:, 0], Y, r"X must have two dimensions .* got shape \(20,\)"),
+        (X, Y[:, 0], r"Y must have two dimensions .* got shape \(20,\)"),
+        (X[None], Y, "X must have two dimensions"),
+        (X[:0], Y[:0], "X must not be empty"),
+        (X[:, :0], Y, "X must not be empty"),
+        (X[:19], Y, "X has 19 rows, but Y has 20"),
+        ([["a", "b"]], [[1.0]], "X must be an array of real numbers"),
+        ([[1.0, 2.0], [3.0]], [[1.0], [2.0]], "X must be an array of real numbers"),
+        (X + 1j, Y, "X must be an array of real numbers: got complex"),
+        (None, Y, "X must"),
+    ],
+)
+def test_malformed_data_are_refused(X, Y, message):
+    with pytest.raises(InvalidDataError, match=message):
+        ILR().fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.ones(19), r"shape \(20,\), got \(19,\)"),
+        (np.ones((20, 1)), r"shape \(20,\), got \(20, 1\)"),
+        (changed(np.ones(20), 4, -1.0), "not negative"),
+        (changed(np.ones(20), 4, np.nan), "finite"),
+        (np.zeros(20), "not all zero"),
+        ("heavy", "sample_weight must be an array of real numbers"),
+    ],
+)
+def test_malformed_weights_are_refused(weights, message):
+    with pytest.raises(InvalidDataError, match=message):
+        ILR().fit(X, Y, weights)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"n_components": 0},
+        {"n_components": 2.5},
+        {"n_components": True},
+        {"n_components": "many"},
+        {"concentration": 0.0},
+        {"input_spread": -1.0},
+        {"input_strength": 0.0},
+        {"noise_std": np.nan},
+        {"noise_strength": np.inf},
+        {"slope_scale": None},
+        {"max_iterations": 0},
+        {"tolerance": 0.0},
+        {"tolerance": "fine"},
+        {"input_scale": [1.0, 0.0]},
+        {"input_location": [1.0, 2.0, 3.0]},
+        {"output_scale": -2.0},
+        {"random_state": "seed"},
+        {"random_state": -1},
+    ],
+    ids=str,
+)
+def test_parameters_out_of_range_are_refused_by_name_and_value(parameters):
+    ((name, value),) = parameters.items()
+    with pytest.raises(InvalidParameterError, match=name) as caught:
+        ILR(**parameters).fit(X, Y)
+    assert str(value) in str(caught.value)
+
+
+def test_integers_and_lists_are_as_good_as_float_arrays():
+    as_floats = ILR(n_components=3).fit([[1.0], [2.0], [4.0]], [[1.0], [3.0], [2.0]])
+    as_integers = ILR(n_components=np.int64(3)).fit([[1], [2], [4]], [[1], [3], [2]])
+    np.testing.assert_array_equal(as_floats.statistics_, as_integers.statistics_)
+
+
+def test_one_sample_is_enough():
+    model = ILR().fit([[1.0, 2.0]], [[5.0]])
+    mean, std = model.predict([[1.0, 2.0]], return_std=True)
+    assert mean[0, 0] == pytest.approx(5.0, abs=0.2)
+    assert std[0, 0] > 0.0
+
+
+@pytest.mark.parametrize("size", [1e-12, 1e9])
+def test_weights_of_any_size_leave_a_model(size):
+    model = ILR(n_components=4).fit(X, Y, np.full(20, size))
+    assert np.sum(model.posterior_.counts) == pytest.approx(20 * size, rel=0.9)
+    assert np.all(np.isfinite(model.predict(X)))
+
+
+def test_rounding_that_eats_the_prior_is_told_and_not_left_to_numpy():
+    with pytest.raises(InvalidDataError, match="double precision"):
+        ILR(input_location=0.0, input_scale=1.0).fit(X + 1e10, Y)
+
+
+@pytest.mark.parametrize("coverage", [0.0, 1.0, -0.5, np.nan])
+def test_coverage_must_lie_between_zero_and_one(model, coverage):
+    with pytest.raises(InvalidParameterError, match="coverage"):
+        model.predict_interval(X, coverage)
+
+
+def test_unknown_modes_are_refused(model):
+    with pytest.raises(InvalidParameterError, match="'median'"):
+        model.predict(X, mode="median")
