@@ -65,6 +65,7 @@ PARAMETERS = (
 
 _ACCEPTANCE_TIME = 1.0
 _SPIN_PERIOD = 0.1
+_LOG_PERIOD = 5.0
 
 
 class Phase(Enum):
@@ -111,6 +112,11 @@ class TrajectoryPublisher(Node):
             self._await_end(now, state)
 
     def _rest(self, now: float, state: ControllerState) -> None:
+        if state.mode == ControllerState.FAULT:
+            self.get_logger().warning(
+                "the controller is in fault; waiting for it to hold the arm",
+                throttle_duration_sec=_LOG_PERIOD,
+            )
         if state.mode != ControllerState.HOLDING:
             self._since = None
             return

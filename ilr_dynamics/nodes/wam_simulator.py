@@ -143,7 +143,8 @@ class WamSimulator(Node):
         event = self._arm.command(answered, torque)
         self._report(event)
         self._answered |= abs(answered - self._arm.time) < _SAME_TIME
-        self._answers_come |= event is None
+        # A late torque shows that somebody answers, however slowly, so the next one is waited for.
+        self._answers_come |= event is None or event.kind is EventKind.LATE
 
     def _report(self, event: DriverEvent | None) -> None:
         if event is None:
