@@ -79,7 +79,9 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         for argument in ARGUMENTS
     }
     parameters = parameter_file(arguments)
-    entities = controller(parameters, arguments)
+    # RViz first: launch loses track of what it has started before a package is not found.
+    entities: list[LaunchDescriptionEntity] = [rviz()] if arguments["rviz"] == "true" else []
+    entities += controller(parameters, arguments)
     entities.append(ros_node("visualizer", parameters))
     if arguments["sim"] == "true":
         entities.append(ros_node("wam_simulator", parameters, on_exit=fail_without))
@@ -89,8 +91,6 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     if moves(arguments):
         trajectory = {"trajectory": arguments["trajectory"]}
         entities.append(ros_node("trajectory_publisher", parameters, trajectory))
-    if arguments["rviz"] == "true":
-        entities.append(rviz())
     return entities
 
 

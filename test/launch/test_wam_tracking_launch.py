@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import rclpy
 import yaml
-from ament_index_python.packages import get_package_share_path
+from ament_index_python.packages import get_package_share_path, get_packages_with_prefixes
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from rcl_interfaces.srv import GetParameters
@@ -177,6 +177,14 @@ def test_a_deactivated_node_is_left_inactive(observer, tmp_path):
         )
         time.sleep(1.0)
         assert observer.life_cycle_state() == "inactive"
+
+
+@pytest.mark.skipif("rviz2" in get_packages_with_prefixes(), reason="rviz2 is installed")
+def test_a_missing_rviz_is_named_and_leaves_nothing_behind(tmp_path):
+    with Launch(tmp_path / "log", "rviz:=true") as launch:
+        assert launch.process.wait(TIMEOUT) == 1, launch.output
+        assert "'rviz2' not found" in launch.output
+        assert not launch.is_alive(), launch.output
 
 
 @pytest.mark.parametrize(
