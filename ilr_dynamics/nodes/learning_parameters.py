@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ilr_dynamics.exceptions import InvalidParameterError
 from ilr_dynamics.learning import LearningSettings
 from ilr_dynamics.recording import SampleSettings
 
@@ -31,12 +33,28 @@ def learning_settings(values: Mapping[str, Any]) -> LearningSettings:
         model={
             "n_components": values["learning.n_components"],
             "random_state": values["learning.random_state"],
+            "input_scale": [
+                *_scales(values, "position"),
+                *_scales(values, "velocity"),
+                *_scales(values, "acceleration"),
+            ],
+            "output_scale": _scales(values, "torque"),
         },
         samples=SampleSettings(
             sample_rate=values["learning.sample_rate"] or None,
             torque_limit=list(values["limits.torque"]),
         ),
     )
+
+
+def _scales(values: Mapping[str, Any], kind: str) -> list[float]:
+    name, n_joints = f"learning.{kind}_scale", len(values["joints"])
+    scales = list(values[name] or ())
+    if len(scales) != n_joints or not all(0.0 < scale < math.inf for scale in scales):
+        raise InvalidParameterError(
+            f"parameter {name} is {scales}: expected {n_joints} positive numbers, one a joint"
+        )
+    return scales
 
 
 def snapshot_folder(values: Mapping[str, Any]) -> Path:

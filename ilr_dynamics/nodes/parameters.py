@@ -153,6 +153,10 @@ PARAMETERS = (
         0.0,
         5000.0,
     ),
+    Row("learning.position_scale", _PER_JOINT, "typical deviation of each position", "rad"),
+    Row("learning.velocity_scale", _PER_JOINT, "typical velocity of each joint", "rad/s"),
+    Row("learning.acceleration_scale", _PER_JOINT, "typical acceleration", "rad/s^2"),
+    Row("learning.torque_scale", _PER_JOINT, "typical deviation of each torque", "Nm"),
     Row("learning.n_components", 300, "largest number of local models", "", 1, 10000),
     Row("learning.random_state", 0, "seed of the learner", "", 0, 2**31 - 1),
 )

@@ -130,6 +130,15 @@ def test_learner_is_told_the_arm(values):
     assert settings.samples.sample_rate is None
     assert settings.command_topic is None
     np.testing.assert_array_equal(settings.samples.torque_limit, [77.0, 160.0, 80.0, 40.0])
+    assert settings.model["input_scale"] == [0.2] * 4 + [0.4] * 4 + [1.2] * 4
+    assert settings.model["output_scale"] == [4.0, 8.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize("scale", [[0.2] * 3, [0.2, 0.2, 0.0, 0.2], [0.2, 0.2, 0.2, np.inf]])
+def test_scales_that_do_not_fit_the_arm_are_refused(values, scale):
+    values["learning.position_scale"] = scale
+    with pytest.raises(InvalidParameterError, match="learning.position_scale.* 4 positive"):
+        learning_settings(values)
 
 
 def test_snapshots_go_to_the_ros_folder_unless_told_otherwise(values, monkeypatch):
