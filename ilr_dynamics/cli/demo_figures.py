@@ -37,7 +37,7 @@ def draw_tracks(
         Of the picture.
     """
     labels = {"pd": "PD", "analytic": "analytic + PD", "ilr": "ILR + PD"}
-    figure = Figure(figsize=(11.0, 4.6), layout="constrained")
+    figure = Figure(figsize=(11.0, 2.9), layout="constrained")
     axes = figure.subplots(1, len(records), sharex=True, sharey=True)
     for axis, (kind, record) in zip(np.atleast_1d(axes), records.items(), strict=True):
         desired = _tool_points(model, record.desired)
