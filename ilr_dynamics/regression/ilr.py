@@ -49,6 +49,9 @@ class ILR(MixtureRegressor):
         samples that expectation is worth; None: one for each input. The more inputs, the more
         directions there are in which a few samples of a motion say nothing: too weak a prior
         lets the components collapse onto the path and leaves a nearby path unexplained.
+    centre_spread
+        Expected standard deviation of the centres, in standard units. It bounds how far away from
+        the first data later data may lie and still be learned as finely.
     noise_std, noise_strength
         Expected standard deviation of the noise, in standard units, and how many samples that
         expectation is worth.
@@ -99,9 +102,10 @@ class ILR(MixtureRegressor):
         self,
         n_components: int = 300,
         *,
-        concentration: float = 10.0,
+        concentration: float = 1.0,
         input_spread: float = 0.5,
         input_strength: float | None = None,
+        centre_spread: float = 1.0,
         noise_std: float = 0.1,
         noise_strength: float = 2.0,
         slope_scale: float = 1.0,
@@ -117,6 +121,7 @@ class ILR(MixtureRegressor):
         self.concentration = concentration
         self.input_spread = input_spread
         self.input_strength = input_strength
+        self.centre_spread = centre_spread
         self.noise_std = noise_std
         self.noise_strength = noise_strength
         self.slope_scale = slope_scale
@@ -201,6 +206,7 @@ class ILR(MixtureRegressor):
             "concentration": self.concentration,
             "input_spread": self.input_spread,
             "input_strength": strength,
+            "centre_spread": self.centre_spread,
             "noise_std": self.noise_std,
             "noise_strength": self.noise_strength,
             "slope_scale": self.slope_scale,

@@ -139,7 +139,7 @@ def mixture_posterior(prior: MixturePrior, statistics: Array) -> MixturePosterio
 
 def log_evidence(prior: MixturePrior, posterior: MixturePosterior) -> float:
     """
-    Log probability of labelled data, all parameters integrated out, but for (2 pi)^(-N p / 2).
+    Log probability of labelled data, parameters integrated out, without (2 pi)^(-N (p - 1) / 2).
 
     The sum over components of log normaliser of the posterior minus that of the prior, and the
     same for the sticks.

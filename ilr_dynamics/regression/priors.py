@@ -20,6 +20,7 @@ def isotropic_prior(
     concentration: float,
     input_spread: float,
     input_strength: float,
+    centre_spread: float,
     noise_std: float,
     noise_strength: float,
     slope_scale: float,
@@ -34,10 +35,12 @@ def isotropic_prior(
     concentration
         alpha_0 of the Dirichlet process.
     input_spread
-        Standard deviation of the inputs of one local model: E[Lambda^-1] = input_spread^2 I. The
-        centres of the local models have standard deviation 1, so kappa_0 = input_spread^2.
+        Standard deviation of the inputs of one local model: E[Lambda^-1] = input_spread^2 I.
     input_strength
         How many samples that expectation is worth: nu_0 = m + 1 + input_strength.
+    centre_spread
+        Standard deviation of the centres of the local models:
+        kappa_0 = (input_spread / centre_spread)^2.
     noise_std
         Standard deviation of the noise: E[V^-1] = noise_std^2 I.
     noise_strength
@@ -54,7 +57,7 @@ def isotropic_prior(
     return MixturePrior(
         gate=NormalWishart(
             mean=np.zeros((1, n_inputs)),
-            kappa=np.array([input_spread**2]),
+            kappa=np.array([(input_spread / centre_spread) ** 2]),
             inverse_scale=(input_strength * input_spread**2 * np.eye(n_inputs))[None],
             dof=np.array([input_precision_dof]),
         ),

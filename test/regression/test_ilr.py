@@ -46,7 +46,7 @@ def test_predictions_agree_with_the_naive_predictive(model, motion):
     scaling = model.output_scaling_
     counts = list(model.posterior_.counts)
     for n, x in enumerate(model.input_scaling_.transform(X)):
-        shares, parts = predictive(components, base, counts, 10.0, x)
+        shares, parts = predictive(components, base, counts, model.concentration, x)
         np.testing.assert_allclose(weights[n], shares, rtol=1e-6, atol=1e-12)
         places = np.array([scaling.inverse_transform(t.loc) for t in parts])
         np.testing.assert_allclose(means[n], places, rtol=1e-9, atol=1e-9)

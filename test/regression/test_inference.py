@@ -127,6 +127,7 @@ def test_bound_never_falls(seed, concentration, spread, strength, noise, noise_s
         concentration=concentration,
         input_spread=spread,
         input_strength=strength,
+        centre_spread=1.0,
         noise_std=noise,
         noise_strength=noise_strength,
         slope_scale=1.0,

@@ -11,6 +11,7 @@ SETTINGS = {
     "concentration": 4.0,
     "input_spread": 0.3,
     "input_strength": 5.0,
+    "centre_spread": 2.5,
     "noise_std": 0.2,
     "noise_strength": 6.0,
     "slope_scale": 1.5,
@@ -34,10 +35,10 @@ def test_inputs_of_a_component_have_the_spread_asked_for(drawn):
     assert_mean(np.linalg.inv(precisions), 0.3**2 * np.eye(3))
 
 
-def test_centres_have_unit_deviation(drawn):
+def test_centres_have_the_deviation_asked_for(drawn):
     centres, *_ = drawn
     assert_mean(centres, 0.0)
-    assert_mean(centres**2, 1.0)
+    assert_mean(centres**2, 2.5**2)
 
 
 def test_noise_has_the_deviation_asked_for(drawn):
