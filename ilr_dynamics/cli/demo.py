@@ -46,8 +46,8 @@ KNOT_RATE = 25.0
 N_ROUNDS = 3
 # Controller states per joint state: 100 Hz of reports describe the motion, and cost little.
 DECIMATION = 5
-# The learned torque has to stand alone: no gate, and no analytic model behind it. On a real arm the
-# defaults of config/wam4.yaml are the safer choice.
+# The learned torque has to stand alone: no gate, and no analytic model behind it. On a real arm
+# the defaults of config/wam4.yaml are the safer choice.
 UNGATED = {
     "gate.unseen_trusted": 0.999,
     "gate.unseen_refused": 1.0,
