@@ -60,6 +60,8 @@ class InverseDynamicsNode(LifecycleNode):
             self.get_logger().error(f"not configured: {error}")
             self._tear_down()
             return TransitionCallbackReturn.FAILURE
+        # The first line a process logs takes 50 ms: it must not fall into the control loop.
+        self.get_logger().info(f"configured for {self._description.name}, {values['controller']}")
         return super().on_configure(state)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:

@@ -71,6 +71,9 @@ class WamSimulator(Node):
         self.create_timer(self._values["diagnostics.period"], self._publish_diagnostics)
         self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._apply_parameters)
+        # The first line a process logs takes 50 ms: it must not fall into a cycle.
+        pace = "lock-step" if self._values["lock_step"] else "real time"
+        self.get_logger().info(f"simulating {self._values['robot']} in {pace}")
 
     def run(self, executor: SingleThreadedExecutor, stop: StopRequest) -> None:
         """Simulate until asked to stop; the executor holds this node."""
