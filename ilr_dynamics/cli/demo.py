@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +29,7 @@ from tqdm import tqdm
 from ilr_dynamics.cli.demo_figures import draw_torques, draw_tracks
 from ilr_dynamics.cli.node_processes import NodeProcesses
 from ilr_dynamics.cli.operator import Operator
-from ilr_dynamics.cli.ros_domain import enter_own_domain
+from ilr_dynamics.cli.ros_domain import OwnDomain
 from ilr_dynamics.cli.table import format_table
 from ilr_dynamics.cli.tracking_record import TrackingRecord
 from ilr_dynamics.exceptions import IlrDynamicsError
@@ -295,11 +296,11 @@ def main(args: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(args)
     folder = options.output.absolute() / time.strftime("demo-%Y%m%d-%H%M%S")
     folder.mkdir(parents=True)
-    claim = enter_own_domain()
     parameter_file = Path(get_package_share_directory("ilr_dynamics")) / "config" / f"{ROBOT}.yaml"
     print(f"Everything is written to {folder}", flush=True)
     try:
-        with claim, NodeProcesses(folder) as processes:
+        with OwnDomain() as domain, NodeProcesses(folder) as processes:
+            os.environ.update(domain.environment())
             joints = load_description(ROBOT).joint_names
             operator = Operator(joints, processes.check)
             try:

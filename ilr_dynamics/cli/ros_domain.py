@@ -6,40 +6,67 @@ from __future__ import annotations
 
 import os
 import socket
+from types import TracebackType
+from typing import Self
 
-__all__ = ["enter_own_domain"]
+__all__ = ["OwnDomain"]
 
 # Where ROS 2's own test tools (domain_coordinator) bind the port that stands for a domain.
 PORT_OF_DOMAIN_0 = 22119
 DOMAINS = range(1, 101)
 
 
-def enter_own_domain() -> socket.socket:
+class OwnDomain:
     """
-    Set the environment of this process and its children to a free domain, on this machine only.
+    A domain that is taken as long as this object is open.
 
-    Call it before rclpy is initialised.
+    Whoever takes domains in this way, or with ROS 2's domain_coordinator, gets another one.
 
-    Returns
-    -------
-    claim : socket
-        The domain is taken until it is closed.
+    Attributes
+    ----------
+    number : int
+        The domain.
 
     Raises
     ------
     RuntimeError
         If all domains are in use.
     """
-    start = os.getpid() % len(DOMAINS)
-    for domain in (*DOMAINS[start:], *DOMAINS[:start]):
-        claim = socket.socket()
-        try:
-            claim.bind(("127.0.0.1", PORT_OF_DOMAIN_0 + domain))
-        except OSError:
-            claim.close()
-            continue
-        os.environ["ROS_DOMAIN_ID"] = str(domain)
-        os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-        os.environ.pop("ROS_STATIC_PEERS", None)
-        return claim
-    raise RuntimeError(f"all ROS domains from {DOMAINS[0]} to {DOMAINS[-1]} are in use")
+
+    def __init__(self) -> None:
+        start = os.getpid() % len(DOMAINS)
+        for domain in (*DOMAINS[start:], *DOMAINS[:start]):
+            claim = socket.socket()
+            try:
+                claim.bind(("127.0.0.1", PORT_OF_DOMAIN_0 + domain))
+            except OSError:
+                claim.close()
+                continue
+            self.number, self._claim = domain, claim
+            return
+        raise RuntimeError(f"all ROS domains from {DOMAINS[0]} to {DOMAINS[-1]} are in use")
+
+    def environment(self) -> dict[str, str]:
+        """Variables that put a process into the domain, on this machine only."""
+        return {
+            "ROS_DOMAIN_ID": str(self.number),
+            "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
+            "ROS_STATIC_PEERS": "",
+        }
+
+    def close(self) -> None:
+        """Give the domain back."""
+        self._claim.close()
+
+    def __enter__(self) -> Self:
+        """Take part in a ``with`` statement."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Give the domain back."""
+        self.close()

@@ -28,6 +28,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from ilr_dynamics.cli.ros_domain import OwnDomain
 from ilr_dynamics.control import JointPath
 from ilr_dynamics.recording import RecordingWriter
 from ilr_dynamics.robot.description import load_description
@@ -40,7 +41,8 @@ from ilr_dynamics_msgs.msg import ControllerState
 from ilr_dynamics_msgs.srv import LoadSnapshot, SaveSnapshot, UpdateModel
 
 CONFIG = Path(__file__).parents[2] / "config" / "wam4.yaml"
-DOMAIN = 50 + os.getpid() % 40
+OWN_DOMAIN = OwnDomain()
+DOMAIN = OWN_DOMAIN.number
 CYCLE = 0.002
 RATE_LIMIT = np.array([385.0, 800.0, 400.0, 200.0])
 NAME = "/inverse_dynamics"

@@ -22,6 +22,7 @@ from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
+from ilr_dynamics.cli.ros_domain import OwnDomain
 from ilr_dynamics.nodes.trajectory_publisher import trajectory_message
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.joint_motion import JointMotion
@@ -30,7 +31,8 @@ from ilr_dynamics.robot.tool_paths import figure_eight, joint_path
 from ilr_dynamics_msgs.msg import ControllerState
 
 CONFIG = Path(__file__).parents[2] / "config" / "wam4.yaml"
-DOMAIN = 10 + (os.getpid() + 20) % 80
+OWN_DOMAIN = OwnDomain()
+DOMAIN = OWN_DOMAIN.number
 NODE = "/inverse_dynamics"
 SIMULATOR = "/wam_simulator"
 

@@ -21,12 +21,14 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 
+from ilr_dynamics.cli.ros_domain import OwnDomain
 from ilr_dynamics.nodes.trajectory_publisher import trajectory_message, with_lead_in
 from ilr_dynamics.robot.joint_motion import JointMotion
 from ilr_dynamics_msgs.msg import ControllerState
 
 CONFIG = Path(__file__).parents[2] / "config" / "wam4.yaml"
-DOMAIN = 10 + os.getpid() % 40
+OWN_DOMAIN = OwnDomain()
+DOMAIN = OWN_DOMAIN.number
 ENVIRONMENT = {
     **os.environ,
     "ROS_DOMAIN_ID": str(DOMAIN),

@@ -20,11 +20,13 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import MarkerArray
 
+from ilr_dynamics.cli.ros_domain import OwnDomain
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 from ilr_dynamics_msgs.msg import ControllerState
 
-DOMAIN = 10 + os.getpid() % 40
+OWN_DOMAIN = OwnDomain()
+DOMAIN = OWN_DOMAIN.number
 JOINTS = ["j1", "j2", "j3", "j4"]
 MODEL = RigidBodyModel(load_description("wam4"))
 POSTURE = np.array([0.3, 0.7, 0.1, 1.8])

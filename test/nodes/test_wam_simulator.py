@@ -23,11 +23,14 @@ from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
+from ilr_dynamics.cli.ros_domain import OwnDomain
 from ilr_dynamics.nodes import qos
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
-DOMAIN = 10 + os.getpid() % 40
+OWN_DOMAIN = OwnDomain()
+DOMAIN = OWN_DOMAIN.number
+SECOND_DOMAIN = OwnDomain()
 JOINTS = ["j1", "j2", "j3", "j4"]
 START = np.array([0.0, 0.7, 0.0, 1.8])
 HOLDING = RigidBodyModel(load_description("wam4")).gravity(START)
@@ -164,7 +167,7 @@ def lock_step(lock_step_process):
 
 @pytest.fixture(scope="module")
 def real_time():
-    with simulator(DOMAIN + 40, "joints:=['a','b','c','d']", end=signal.SIGTERM) as bench:
+    with simulator(SECOND_DOMAIN.number, "joints:=['a','b','c','d']", end=signal.SIGTERM) as bench:
         yield bench
 
 
