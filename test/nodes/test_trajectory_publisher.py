@@ -107,6 +107,8 @@ def bench():
         processes = [
             stack.enter_context(subprocess.Popen(line, env=ENVIRONMENT)) for line in nodes
         ]
+        for process in processes:
+            stack.callback(process.kill)
         context = rclpy.Context()
         rclpy.init(context=context, domain_id=DOMAIN)
         node = Node("bench", context=context)

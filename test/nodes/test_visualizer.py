@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from array import array
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
@@ -80,7 +81,8 @@ def bench():
     }
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-        with subprocess.Popen(COMMAND, env=environment) as process:
+        with subprocess.Popen(COMMAND, env=environment) as process, ExitStack() as at_last:
+            at_last.callback(process.kill)
             context = rclpy.Context()
             rclpy.init(context=context, domain_id=DOMAIN)
             node = Node("bench", context=context)

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from array import array
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import numpy as np
 import pytest
@@ -127,7 +127,8 @@ def simulator(domain, *parameters, end):
     """Run a simulator and see it end cleanly with a signal."""
     arguments = [argument for parameter in parameters for argument in ("-p", parameter)]
     command = [*COMMAND, "--ros-args", *arguments]
-    with subprocess.Popen(command, env=environment(domain)) as process:
+    with subprocess.Popen(command, env=environment(domain)) as process, ExitStack() as at_last:
+        at_last.callback(process.kill)
         context = rclpy.Context()
         rclpy.init(context=context, domain_id=domain)
         node = Node("bench", context=context)
