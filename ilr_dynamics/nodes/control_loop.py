@@ -88,7 +88,7 @@ class ControlLoop:
         self._state_publisher = node.create_lifecycle_publisher(
             ControllerState, "~/controller_state", qos.STATUS
         )
-        self._states = node.create_subscription(
+        self.joint_states = node.create_subscription(
             JointState, "joint_states", self._on_joint_state, qos.JOINT_STATES
         )
         self._requests = MotionRequests(node, self._controller, values["trajectory.allow_linear"])
@@ -139,7 +139,7 @@ class ControlLoop:
         """Give up topics and services."""
         self.deactivate()
         self._requests.destroy()
-        self._node.destroy_subscription(self._states)
+        self._node.destroy_subscription(self.joint_states)
         self._node.destroy_lifecycle_publisher(self._torque_publisher)
         self._node.destroy_lifecycle_publisher(self._state_publisher)
 

@@ -10,10 +10,11 @@ from typing import Any
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.msg import SetParametersResult
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
+from rclpy.subscription import Subscription
+from sensor_msgs.msg import JointState
 
 from ilr_dynamics.control import Mode
 from ilr_dynamics.exceptions import IlrDynamicsError
@@ -25,10 +26,14 @@ from ilr_dynamics.nodes.learning_parameters import learning_settings, snapshot_f
 from ilr_dynamics.nodes.model_services import ModelServices
 from ilr_dynamics.nodes.parameter_table import changed, declare, read
 from ilr_dynamics.nodes.parameters import PARAMETERS
+from ilr_dynamics.nodes.prompt_executor import PromptExecutor
 from ilr_dynamics.nodes.shutdown import StopRequest
 from ilr_dynamics.robot.description import RobotDescription, load_description
 
 __all__ = ["InverseDynamicsNode", "main"]
+
+# A signal is seen after this time at the latest.
+SPIN_PERIOD = 0.1
 
 
 class InverseDynamicsNode(LifecycleNode):
@@ -45,6 +50,11 @@ class InverseDynamicsNode(LifecycleNode):
         self.create_timer(self._period, self._publish_diagnostics)
         self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._apply_parameters)
+
+    @property
+    def joint_states(self) -> Subscription[JointState] | None:
+        """The subscription that closes the control loop; none before configuration."""
+        return None if self._loop is None else self._loop.joint_states
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Check the parameters and build what they describe."""
@@ -158,12 +168,10 @@ def main(args: Sequence[str] | None = None) -> None:
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     stop = StopRequest()
     node = InverseDynamicsNode()
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
+    executor = PromptExecutor(node)
     try:
-        # The diagnostics timer wakes the executor, so that a signal is seen without joint states.
         while not stop:
-            executor.spin_once()
+            executor.spin_once(node.joint_states, SPIN_PERIOD)
     finally:
         node.close()
         executor.shutdown()

@@ -13,7 +13,6 @@ import numpy as np
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.msg import SetParametersResult
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
@@ -26,6 +25,7 @@ from ilr_dynamics.nodes import qos
 from ilr_dynamics.nodes.diagnostics import diagnostic_array
 from ilr_dynamics.nodes.garbage import QuietCollector
 from ilr_dynamics.nodes.parameter_table import changed, declare, read
+from ilr_dynamics.nodes.prompt_executor import PromptExecutor
 from ilr_dynamics.nodes.shutdown import StopRequest
 from ilr_dynamics.nodes.simulator_parameters import PARAMETERS
 from ilr_dynamics.robot.description import load_description
@@ -66,7 +66,9 @@ class WamSimulator(Node):
         self._message = JointState(name=list(self._joints))
         self._states = self.create_publisher(JointState, "joint_states", qos.STATUS)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", qos.STATUS)
-        self.create_subscription(JointState, "joint_torque_command", self._on_torque, qos.COMMAND)
+        self._torques = self.create_subscription(
+            JointState, "joint_torque_command", self._on_torque, qos.COMMAND
+        )
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_timer(self._values["diagnostics.period"], self._publish_diagnostics)
         self.add_on_set_parameters_callback(self._check_parameters)
@@ -75,8 +77,9 @@ class WamSimulator(Node):
         pace = "lock-step" if self._values["lock_step"] else "real time"
         self.get_logger().info(f"simulating {self._values['robot']} in {pace}")
 
-    def run(self, executor: SingleThreadedExecutor, stop: StopRequest) -> None:
-        """Simulate until asked to stop; the executor holds this node."""
+    def run(self, stop: StopRequest) -> None:
+        """Simulate until asked to stop."""
+        executor = PromptExecutor(self)
         collector = QuietCollector(round(1.0 / self._arm.plant.config.cycle))
         collector.start()
         while not stop:
@@ -84,6 +87,7 @@ class WamSimulator(Node):
             collector.cycle_done()
             self._wait(executor, stop)
             self._report(self._arm.advance())
+        executor.shutdown()
 
     def _simulated_arm(self) -> SimulatedArm:
         values = self._values
@@ -105,7 +109,7 @@ class WamSimulator(Node):
         message.effort = array("d", measurement.torque)
         self._states.publish(message)
 
-    def _wait(self, executor: SingleThreadedExecutor, stop: StopRequest) -> None:
+    def _wait(self, executor: PromptExecutor, stop: StopRequest) -> None:
         """Take messages until the cycle is over."""
         now = time.monotonic()
         self._due = max(self._due + self._period(), now - _LARGEST_LAG)
@@ -123,7 +127,7 @@ class WamSimulator(Node):
             if waits and not self._answered and now >= repeat_due:
                 self._states.publish(self._message)
                 repeat_due = now + _REPEAT_PERIOD
-            executor.spin_once(timeout_sec=min(end - now, _REPEAT_PERIOD))
+            executor.spin_once(self._torques, min(end - now, _REPEAT_PERIOD))
 
     def _period(self) -> float:
         """Real time that a cycle takes at least, s."""
@@ -202,16 +206,12 @@ def main(args: Sequence[str] | None = None) -> int:
     """Simulate until SIGINT or SIGTERM; 1 if the parameters are no good."""
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     stop = StopRequest()
-    executor = SingleThreadedExecutor()
     try:
-        node = WamSimulator()
-        executor.add_node(node)
-        node.run(executor, stop)
+        WamSimulator().run(stop)
     except IlrDynamicsError as error:
         rclpy.logging.get_logger("wam_simulator").error(str(error))
         return 1
     finally:
-        executor.shutdown()
         rclpy.shutdown()
     return 0
 
