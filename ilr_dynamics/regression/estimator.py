@@ -33,11 +33,12 @@ class Estimator:
             If there is no parameter of that name.
         """
         known = self._parameter_names()
+        unknown = [name for name in parameters if name not in known]
+        if unknown:
+            raise InvalidParameterError(
+                f"{type(self).__name__} has no parameter {unknown[0]!r}; it has {known}"
+            )
         for name, value in parameters.items():
-            if name not in known:
-                raise InvalidParameterError(
-                    f"{type(self).__name__} has no parameter {name!r}; it has {known}"
-                )
             setattr(self, name, value)
         return self
 

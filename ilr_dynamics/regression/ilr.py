@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .inference import IterationCallback, variational_bayes
+from .inference import InferenceResult, IterationCallback, variational_bayes
 from .initialization import assignment_statistics, k_means_plus_plus, nearest_seed
 from .mixture import MixturePrior, extend, mixture_posterior, split
 from .mixture_regressor import MixtureRegressor
@@ -170,8 +170,8 @@ class ILR(MixtureRegressor):
         prior = self._make_prior(X.shape[1], Y.shape[1])
         p = prior.extended_size
         Z = extend(inputs.transform(X), outputs.transform(Y))
-        statistics = self._infer(Z, weights, prior, np.zeros((0, p, p)), callback)
-        self._set_state(prior, statistics, X.shape[0])
+        result = self._infer(Z, weights, prior, np.zeros((0, p, p)), callback)
+        self._take_over(prior, result, X.shape[0])
         self.input_scaling_, self.output_scaling_ = inputs, outputs
         self.metadata_ = {}
         return self
@@ -196,9 +196,13 @@ class ILR(MixtureRegressor):
             X, Y, sample_weight, self.n_features_in_, self.n_outputs_
         )
         Z = extend(self.input_scaling_.transform(X), self.output_scaling_.transform(Y))
-        statistics = self._infer(Z, weights, self.prior_, self.statistics_, callback)
-        self._set_state(self.prior_, statistics, self.n_samples_ + X.shape[0])
+        result = self._infer(Z, weights, self.prior_, self.statistics_, callback)
+        self._take_over(self.prior_, result, self.n_samples_ + X.shape[0])
         return self
+
+    def _take_over(self, prior: MixturePrior, result: InferenceResult, n_samples: int) -> None:
+        self._set_state(prior, result.statistics, n_samples)
+        self.lower_bounds_, self.converged_ = result.lower_bounds, result.converged
 
     def _make_prior(self, n_inputs: int, n_outputs: int) -> MixturePrior:
         strength = float(n_inputs) if self.input_strength is None else self.input_strength
@@ -221,14 +225,14 @@ class ILR(MixtureRegressor):
         prior: MixturePrior,
         known: Array,
         callback: IterationCallback | None,
-    ) -> Array:
-        """Statistics of known and new samples together."""
+    ) -> InferenceResult:
+        """Statistics of known and new samples together, and the bounds on the way."""
         max_iterations = check_integer(self.max_iterations, "max_iterations", 1)
         tolerance = check_real(self.tolerance, "tolerance", above=0.0)
         labels, n_opened = self._initial_labels(Z, weights, prior, known)
         previous = np.concatenate([known, np.zeros((n_opened, *known.shape[1:]))])
         initial = assignment_statistics(Z, weights, labels, previous.shape[0])
-        result = variational_bayes(
+        return variational_bayes(
             Z,
             weights,
             prior,
@@ -238,8 +242,6 @@ class ILR(MixtureRegressor):
             tolerance=tolerance,
             callback=callback,
         )
-        self.lower_bounds_, self.converged_ = result.lower_bounds, result.converged
-        return result.statistics
 
     def _initial_labels(
         self, Z: Array, weights: Array, prior: MixturePrior, known: Array
