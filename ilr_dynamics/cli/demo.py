@@ -18,7 +18,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -27,10 +26,10 @@ from lifecycle_msgs.msg import Transition
 from tqdm import tqdm
 
 from ilr_dynamics.cli.demo_figures import draw_torques, draw_tracks
+from ilr_dynamics.cli.demo_results import DemoResults, summary, table
 from ilr_dynamics.cli.node_processes import NodeProcesses
 from ilr_dynamics.cli.operator import Operator
 from ilr_dynamics.cli.ros_domain import OwnDomain
-from ilr_dynamics.cli.table import format_table
 from ilr_dynamics.cli.tracking_record import TrackingRecord
 from ilr_dynamics.exceptions import IlrDynamicsError
 from ilr_dynamics.robot.description import load_description
@@ -58,18 +57,6 @@ UNGATED = {
 }
 
 
-@dataclass
-class Results:
-    """What the demo measured."""
-
-    records: dict[str, TrackingRecord] = field(default_factory=dict)
-    rounds: list[TrackingRecord] = field(default_factory=list)
-    samples: int = 0
-    components: int = 0
-    learn_s: float = 0.0
-    loop_times: list[np.ndarray] = field(default_factory=list)
-
-
 class Demo:
     """
     The stages of the demo.
@@ -94,7 +81,7 @@ class Demo:
         parameter_file: Path,
         training_time: float,
     ) -> None:
-        self.results = Results()
+        self.results = DemoResults()
         description = load_description(ROBOT)
         self.joints = description.joint_names
         self.model = RigidBodyModel(description)
@@ -212,56 +199,6 @@ def _progress_bar(label: str, total: float | None) -> Iterator[Callable[[float],
         yield lambda seconds: bar.update(seconds - bar.n)
 
 
-def _summary(results: Results) -> dict[str, object]:
-    """Return the figures as printed in the last line."""
-    records = {
-        "pd": results.records["pd"],
-        "analytic_pd": results.records["analytic"],
-        "ilr_pd": results.records["ilr"],
-        "ilr_pd_loaded": results.records["loaded"],
-    }
-    mse = {name: record.mean_squared_error for name, record in records.items()}
-    torque = {name: record.mean_pd_torque for name, record in records.items()}
-    loop_times = 1e3 * np.concatenate(results.loop_times)
-    return {
-        "benchmark": "demo",
-        "tracking_mse": {
-            **mse,
-            "ilr_pd_rounds": [record.mean_squared_error for record in results.rounds],
-        },
-        "pd_torque": {
-            **torque,
-            "ilr_pd_rounds": [record.mean_pd_torque for record in results.rounds],
-        },
-        "samples": results.samples,
-        "components": results.components,
-        "learn_s": results.learn_s,
-        "loop_ms_p50": float(np.percentile(loop_times, 50)),
-        "loop_ms_p99": float(np.percentile(loop_times, 99)),
-    }
-
-
-def _table(results: Results) -> str:
-    pd = results.records["pd"]
-    rows = {"PD": pd, "analytic + PD": results.records["analytic"]}
-    for number, record in enumerate(results.rounds, 1):
-        rows[f"ILR + PD, round {number}"] = record
-    rows["ILR + PD, snapshot loaded"] = results.records["loaded"]
-    return format_table(
-        [f"controller on {TEST}", "error [rad^2]", "PD / this", "PD torque [Nm]", "PD / this"],
-        [
-            [
-                label,
-                f"{record.mean_squared_error:.2e}",
-                f"{pd.mean_squared_error / record.mean_squared_error:.1f}",
-                f"{record.mean_pd_torque:.2f}",
-                f"{pd.mean_pd_torque / record.mean_pd_torque:.1f}",
-            ]
-            for label, record in rows.items()
-        ],
-    )
-
-
 def _draw(demo: Demo, folder: Path) -> list[Path]:
     records = demo.results.records
     tracks, torques = folder / "tracks.png", folder / "torques.png"
@@ -315,10 +252,10 @@ def main(args: Sequence[str] | None = None) -> int:
         print(f"\nstopped; what was recorded so far is in {folder}", file=sys.stderr)
         return 130
     pictures = _draw(demo, folder)
-    print(f"\n{_table(demo.results)}\n")
+    print(f"\n{table(demo.results, TEST)}\n")
     for picture in pictures:
         print(f"picture: {picture}")
-    print(json.dumps(_summary(demo.results)))
+    print(json.dumps(summary(demo.results)))
     return 0
 
 

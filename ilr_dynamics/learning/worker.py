@@ -10,7 +10,6 @@ job that fails or is killed changes nothing.
 
 from __future__ import annotations
 
-import ctypes
 import json
 import math
 import os
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..exceptions import IlrDynamicsError, SnapshotError
+from ..process_lifetime import die_with_parent
 from ..regression.mixture_regressor import MixtureRegressor
 from .jobs import Job, LoadJob, SaveJob, UpdateJob, decode_job
 from .learn import Progress, learn_from_recording
@@ -31,7 +31,6 @@ from .settings import load_compatible_snapshot
 __all__ = ["main", "run_job"]
 
 NICENESS = 10
-PR_SET_PDEATHSIG = 1
 
 
 def run_job(job: Job, progress: Progress) -> dict[str, Any]:
@@ -139,7 +138,7 @@ def main() -> int:
     With an argument, the process id of the parent, the learner ends when the parent does.
     """
     if len(sys.argv) > 1:
-        _die_with_parent(int(sys.argv[1]))
+        die_with_parent(int(sys.argv[1]))
     channel = _claim_stdout()
     os.nice(NICENESS)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
@@ -172,14 +171,6 @@ def _claim_stdout() -> IO[str]:
 def _send(channel: IO[str], event: str, **values: Any) -> None:
     channel.write(json.dumps({"event": event, **values}) + "\n")
     channel.flush()
-
-
-def _die_with_parent(parent: int) -> None:
-    """Ask the kernel to end this process when the one that started it ends (Linux)."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        sys.exit("the process that started this learner has ended")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,76 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ilr_dynamics.cli.node_processes import NodeProcesses
+from ilr_dynamics.cli.ros_domain import OwnDomain
+from ilr_dynamics.exceptions import IlrDynamicsError
+
+
+def wait_until(condition, timeout: float = 20.0) -> None:
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {timeout:g} s"
+        time.sleep(0.05)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")")[-1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_nodes_are_stopped_at_the_end_of_the_block(tmp_path):
+    with pytest.raises(KeyboardInterrupt), NodeProcesses(tmp_path) as processes:
+        processes.start("recorder")
+        processes.start("recorder", label="second")
+        pids = [process.pid for process in processes._processes.values()]
+        processes.check()
+        raise KeyboardInterrupt
+    assert not any(is_running(pid) for pid in pids)
+
+
+def test_node_that_ends_is_reported_with_the_end_of_its_log(tmp_path):
+    with NodeProcesses(tmp_path) as processes:
+        processes.start("wam_simulator", {"robot": "wam99"})
+        with pytest.raises(IlrDynamicsError, match="wam_simulator ended.*\n(.*\n)*.*wam99"):
+            wait_until(lambda: processes.check())
+
+
+def test_nodes_die_with_the_program_that_started_them(tmp_path):
+    code = (
+        "import pathlib, sys, time\n"
+        "from ilr_dynamics.cli.node_processes import NodeProcesses\n"
+        f"processes = NodeProcesses(pathlib.Path({str(tmp_path)!r}))\n"
+        "processes.start('recorder')\n"
+        "print(processes._processes['recorder'].pid, flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout is not None
+        pid = int(program.stdout.readline())
+        assert is_running(pid)
+        os.kill(program.pid, signal.SIGKILL)
+    wait_until(lambda: not is_running(pid))
+
+
+def test_domains_taken_at_the_same_time_differ():
+    with OwnDomain() as first, OwnDomain() as second:
+        assert first.number != second.number
+        assert first.environment()["ROS_DOMAIN_ID"] == str(first.number)
+
+
+def test_domain_can_be_taken_again_once_given_back():
+    with OwnDomain() as first:
+        number = first.number
+    with OwnDomain() as second:
+        assert second.number == number
