@@ -9,6 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..exceptions import InvalidParameterError
 from .inference import InferenceResult, IterationCallback, variational_bayes
 from .initialization import assignment_statistics, k_means_plus_plus, nearest_seed
 from .mixture import MixturePrior, extend, mixture_posterior, split
@@ -57,6 +58,9 @@ class ILR(MixtureRegressor):
         expectation is worth.
     slope_scale
         Expected change of an output, in standard units, when all inputs move by one.
+    forgetting_factor
+        What earlier samples still weigh after each `partial_fit`, above 0 and at most 1. With 1
+        nothing is forgotten; less follows an arm whose load or friction changes.
     max_iterations
         Iterations of variational Bayes at most.
     tolerance
@@ -109,6 +113,7 @@ class ILR(MixtureRegressor):
         noise_std: float = 0.1,
         noise_strength: float = 2.0,
         slope_scale: float = 1.0,
+        forgetting_factor: float = 1.0,
         max_iterations: int = 100,
         tolerance: float = 1e-5,
         input_location: ArrayLike | None = None,
@@ -125,6 +130,7 @@ class ILR(MixtureRegressor):
         self.noise_std = noise_std
         self.noise_strength = noise_strength
         self.slope_scale = slope_scale
+        self.forgetting_factor = forgetting_factor
         self.max_iterations = max_iterations
         self.tolerance = tolerance
         self.input_location = input_location
@@ -196,9 +202,17 @@ class ILR(MixtureRegressor):
             X, Y, sample_weight, self.n_features_in_, self.n_outputs_
         )
         Z = extend(self.input_scaling_.transform(X), self.output_scaling_.transform(Y))
-        result = self._infer(Z, weights, self.prior_, self.statistics_, callback)
+        known = self._remembered()
+        result = self._infer(Z, weights, self.prior_, known, callback)
         self._take_over(self.prior_, result, self.n_samples_ + X.shape[0])
         return self
+
+    def _remembered(self) -> Array:
+        """Statistics of earlier samples, discounted: a power prior on what they said."""
+        factor = check_real(self.forgetting_factor, "forgetting_factor", above=0.0)
+        if factor > 1.0:
+            raise InvalidParameterError(f"forgetting_factor must be at most 1, got {factor}")
+        return factor * self.statistics_
 
     def _take_over(self, prior: MixturePrior, result: InferenceResult, n_samples: int) -> None:
         self._set_state(prior, result.statistics, n_samples)

@@ -179,3 +179,35 @@ def test_later_batches_need_the_same_columns(motion):
         model.partial_fit(motion[0][:, :1], motion[1])
     with pytest.raises(InvalidDataError, match="Y has 1 columns.*2"):
         model.partial_fit(motion[0], motion[1][:, :1])
+
+
+def test_nothing_is_forgotten_by_default_and_half_with_a_factor_of_a_half():
+    generator = np.random.default_rng(3)
+    X = generator.uniform(-1.0, 1.0, (200, 1))
+    Y = X + 0.1 * generator.normal(size=X.shape)
+    for factor, weight in ((1.0, 400.0), (0.5, 300.0)):
+        model = ILR(n_components=5, forgetting_factor=factor).fit(X, Y).partial_fit(X, Y)
+        assert model.posterior_.counts.sum() == pytest.approx(weight)
+
+
+def test_a_changed_relation_is_followed_sooner_with_forgetting():
+    generator = np.random.default_rng(4)
+    X = generator.uniform(-1.0, 1.0, (300, 1))
+    noise = 0.05 * generator.normal(size=X.shape)
+    error = {}
+    for factor in (1.0, 0.1):
+        model = ILR(n_components=1, forgetting_factor=factor).fit(X, X + noise)
+        model.partial_fit(X, 2.0 * X + noise)
+        error[factor] = np.mean((model.predict(X) - 2.0 * X) ** 2)
+    assert error[0.1] < 0.1 * error[1.0]
+
+
+@pytest.mark.parametrize("factor", [0.0, 1.5, np.nan])
+def test_forgetting_factor_out_of_range_is_refused_and_changes_nothing(factor):
+    X = np.linspace(-1.0, 1.0, 50)[:, None]
+    model = ILR(n_components=3).fit(X, X)
+    before = model.predict(X)
+    model.set_params(forgetting_factor=factor)
+    with pytest.raises(InvalidParameterError, match="forgetting_factor"):
+        model.partial_fit(X, -X)
+    np.testing.assert_array_equal(model.predict(X), before)
