@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import rclpy
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
@@ -16,6 +17,7 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
@@ -38,6 +40,9 @@ SERVICE_TIMEOUT = 20.0
 LEARNING_TIMEOUT = 600.0
 SILENCE_TIMEOUT = 10.0
 SPIN_PERIOD = 0.1
+# Faster than real time and on a busy machine many reports may wait; none may get lost.
+ALL_STATES = QoSProfile(depth=5000)
+LARGEST_GAP = 5.0
 
 
 class Operator:
@@ -64,7 +69,7 @@ class Operator:
             JointTrajectory, "inverse_dynamics/joint_trajectory", qos.REQUEST
         )
         self._node.create_subscription(
-            ControllerState, "inverse_dynamics/controller_state", self._on_state, qos.STATUS
+            ControllerState, "inverse_dynamics/controller_state", self._on_state, ALL_STATES
         )
         self._states: list[ControllerState] = []
 
@@ -155,7 +160,8 @@ class Operator:
         Raises
         ------
         IlrDynamicsError
-            If the controller goes to fault, refuses the trajectory or falls silent.
+            If the controller goes to fault, refuses the trajectory, falls silent, or reports of
+            it were lost.
         """
         self.activate()
         self._states.clear()
@@ -171,7 +177,14 @@ class Operator:
         self._await(ended)
         tracked = [state for state in self._states if state.mode == ControllerState.TRACKING]
         self.deactivate()
-        return TrackingRecord.from_states(tracked)
+        record = TrackingRecord.from_states(tracked)
+        steps = np.diff(record.time)
+        if np.max(steps) > LARGEST_GAP * np.median(steps):
+            raise IlrDynamicsError(
+                f"reports of the controller are {np.max(steps):.3f} s apart; expected them every "
+                f"{np.median(steps):.3f} s: the figures would be means over what arrived"
+            )
+        return record
 
     def _on_state(self, state: ControllerState) -> None:
         self._states.append(state)

@@ -47,8 +47,9 @@ def run_job(job: Job, progress: Progress) -> dict[str, Any]:
     Returns
     -------
     dict
-        "snapshot", "components" and "samples" (all that the model has learned from); except for
-        a `SaveJob` "predictor"; for an `UpdateJob` the fields of `LearningReport` too.
+        "components" and "samples" (all that the model has learned from); "snapshot", except for
+        a `LoadJob`; "base" and "predictor", the job directory's own copies for further use, except
+        for a `SaveJob`; the fields of `LearningReport` for an `UpdateJob`.
 
     Raises
     ------
@@ -64,53 +65,54 @@ def run_job(job: Job, progress: Progress) -> dict[str, Any]:
 
 def _update(job: UpdateJob, progress: Progress) -> dict[str, Any]:
     folder = _folder(job.directory)
-    if job.snapshot_uri:
-        snapshot = _target(job.snapshot_uri)
-    else:
-        snapshot = folder / f"{uuid.uuid4().hex}.npz"
+    snapshot = _new_target(job.snapshot_uri) if job.snapshot_uri else None
     model, report = learn_from_recording(job.bag_uri, job.settings, job.snapshot, progress)
     progress("saving", 0.0, math.nan)
-    result = _save_both(model, snapshot, folder)
+    if snapshot is not None:
+        model.save(snapshot)
+    result = _save_for_use(model, folder)
     progress("saving", 1.0, math.nan)
-    return {**result, **asdict(report)}
+    return {**result, "snapshot": str(snapshot or result["base"]), **asdict(report)}
 
 
 def _load(job: LoadJob) -> dict[str, Any]:
     folder = _folder(job.directory)
     model = load_compatible_snapshot(job.snapshot_uri, job.settings)
-    return _save_both(model, folder / f"{uuid.uuid4().hex}.npz", folder)
+    return _save_for_use(model, folder)
 
 
 def _save(job: SaveJob) -> dict[str, Any]:
-    snapshot = _target(job.snapshot_uri)
-    if snapshot.exists() and not job.overwrite:
-        raise SnapshotError(f"the snapshot {snapshot} exists; expected a new name, or overwrite")
+    snapshot = _target(job.snapshot_uri) if job.overwrite else _new_target(job.snapshot_uri)
     model = load_compatible_snapshot(job.snapshot, job.settings)
     model.save(snapshot)
-    return _description(model, snapshot)
+    return {"snapshot": str(snapshot), **_sizes(model)}
 
 
-def _save_both(model: MixtureRegressor, snapshot: Path, folder: Path) -> dict[str, Any]:
-    """Write the predictor for the control process to map, and then the snapshot."""
+def _save_for_use(model: MixtureRegressor, folder: Path) -> dict[str, Any]:
+    """Write the predictor for the control process to map, and what later jobs build on."""
+    base = folder / f"{uuid.uuid4().hex}.npz"
     predictor = folder / f"{uuid.uuid4().hex}.predictor"
     try:
         model.predictor().save(predictor)
     except OSError as error:
         raise SnapshotError(f"cannot write the predictor {predictor}: {error}") from error
     try:
-        model.save(snapshot)
+        model.save(base)
     except SnapshotError:
         predictor.unlink()
         raise
-    return {**_description(model, snapshot), "predictor": str(predictor)}
+    return {"base": str(base), "predictor": str(predictor), **_sizes(model)}
 
 
-def _description(model: MixtureRegressor, snapshot: Path) -> dict[str, Any]:
-    return {
-        "snapshot": str(snapshot),
-        "components": model.n_active_,
-        "samples": model.n_samples_,
-    }
+def _sizes(model: MixtureRegressor) -> dict[str, int]:
+    return {"components": model.n_active_, "samples": model.n_samples_}
+
+
+def _new_target(uri: str) -> Path:
+    snapshot = _target(uri)
+    if snapshot.exists():
+        raise SnapshotError(f"the snapshot {snapshot} exists; expected a new name, or overwrite")
+    return snapshot
 
 
 def _folder(path: str) -> Path:

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import tempfile
+import time
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,8 +53,8 @@ class ModelServices:
         group = ReentrantCallbackGroup()
         self._learner = LearnerClient(node, group)
         self._use: _Use | None = None
-        self._snapshot: str | None = None
-        # Copies of loaded snapshots, so that nobody changes what the running model stands on.
+        self._base: str | None = None
+        # The running model stands on copies of its own, which nobody else changes or removes.
         self._scratch = tempfile.TemporaryDirectory(prefix="ilr_dynamics_")
         for kind, name, callback in (
             (UpdateModel, "~/update_model", self._on_update),
@@ -96,7 +98,7 @@ class ModelServices:
         """Refuse requests from now on, and forget the model."""
         self._learner.cancel()
         self._use = None
-        self._snapshot = None
+        self._base = None
 
     def close(self) -> None:
         """End the learner: for the end of the program only."""
@@ -126,12 +128,13 @@ class ModelServices:
         on_progress: Callable[[Progressed], None] | None = None,
     ) -> Mapping[str, Any]:
         use = self._configured()
+        name = f"{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:8]}.npz"
         job = UpdateJob(
             bag_uri=request.bag_uri,
-            directory=str(_existing(use.snapshot_folder)),
+            directory=self._scratch.name,
             settings=use.settings,
-            snapshot=self._snapshot,
-            snapshot_uri=request.snapshot_uri,
+            snapshot=self._base,
+            snapshot_uri=request.snapshot_uri or str(_existing(use.snapshot_folder) / name),
         )
         result = await self._learner.run(job, f"learning from {request.bag_uri}", on_progress)
         self._take(result, result["snapshot"])
@@ -150,7 +153,9 @@ class ModelServices:
         # The mapping keeps the contents alive.
         path.unlink()
         use.set_predictor(predictor, identity)
-        self._snapshot = result["snapshot"]
+        if self._base is not None:
+            Path(self._base).unlink(missing_ok=True)
+        self._base = result["base"]
         self._node.get_logger().info(
             f"model {identity}: {result['components']} components, {result['samples']} samples"
         )
@@ -183,9 +188,9 @@ class ModelServices:
     ) -> SaveSnapshot.Response:
         try:
             settings = self._configured().settings
-            if self._snapshot is None:
+            if self._base is None:
                 raise SnapshotError("there is no model yet: expected one to be learned or loaded")
-            job = SaveJob(self._snapshot, request.snapshot_uri, settings, request.overwrite)
+            job = SaveJob(self._base, request.snapshot_uri, settings, request.overwrite)
             result = await self._learner.run(job, f"saving {request.snapshot_uri}")
         except IlrDynamicsError as error:
             self._fail("save_snapshot", response, error)

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import time
+
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
@@ -35,6 +37,7 @@ class MotionRequests:
         self.allow_linear = allow_linear
         self._node = node
         self._controller = controller
+        self._refusal, self._refused_at = "", 0.0
         self._trajectories = node.create_subscription(
             JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.REQUEST
         )
@@ -57,12 +60,19 @@ class MotionRequests:
             )
             self._controller.set_trajectory(path, start_time(message))
         except IlrDynamicsError as error:
-            logger.error(f"trajectory refused: {error}", throttle_duration_sec=_LOG_PERIOD)
+            self._log_refusal(str(error))
             return
         logger.info(
             f"trajectory of {len(path.times)} points and {path.end:.2f} s accepted",
             throttle_duration_sec=_LOG_PERIOD,
         )
+
+    def _log_refusal(self, reason: str) -> None:
+        """Log every new reason at once, and one that is repeated now and then."""
+        now = time.monotonic()
+        if reason != self._refusal or now - self._refused_at > _LOG_PERIOD:
+            self._node.get_logger().error(f"trajectory refused: {reason}")
+            self._refusal, self._refused_at = reason, now
 
     def _on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._controller.stop()

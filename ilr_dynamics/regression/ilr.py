@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..exceptions import InvalidParameterError
+from ..exceptions import InvalidDataError, InvalidParameterError
 from .inference import InferenceResult, IterationCallback, variational_bayes
 from .initialization import assignment_statistics, k_means_plus_plus, nearest_seed
 from .mixture import MixturePrior, extend, mixture_posterior, split
@@ -27,6 +27,9 @@ from .validation import (
 __all__ = ["ILR"]
 
 Array = NDArray[np.float64]
+
+# Squares of such values and sums over all samples stay finite.
+MAX_STANDARD_VALUE = 1e100
 
 
 class ILR(MixtureRegressor):
@@ -175,7 +178,7 @@ class ILR(MixtureRegressor):
         )
         prior = self._make_prior(X.shape[1], Y.shape[1])
         p = prior.extended_size
-        Z = extend(inputs.transform(X), outputs.transform(Y))
+        Z = _extended(inputs, outputs, X, Y)
         result = self._infer(Z, weights, prior, np.zeros((0, p, p)), callback)
         self._take_over(prior, result, X.shape[0])
         self.input_scaling_, self.output_scaling_ = inputs, outputs
@@ -201,7 +204,7 @@ class ILR(MixtureRegressor):
         X, Y, weights = check_training_data(
             X, Y, sample_weight, self.n_features_in_, self.n_outputs_
         )
-        Z = extend(self.input_scaling_.transform(X), self.output_scaling_.transform(Y))
+        Z = _extended(self.input_scaling_, self.output_scaling_, X, Y)
         known = self._remembered()
         result = self._infer(Z, weights, self.prior_, known, callback)
         self._take_over(self.prior_, result, self.n_samples_ + X.shape[0])
@@ -279,3 +282,15 @@ class ILR(MixtureRegressor):
         )
         labels[unexplained] += nearest_seed(Z[unexplained], seeds)
         return labels, seeds.shape[0]
+
+
+def _extended(inputs: Standardizer, outputs: Standardizer, X: Array, Y: Array) -> Array:
+    """Extended samples (n, p) in standard units."""
+    Z = extend(inputs.transform(X), outputs.transform(Y))
+    largest = float(np.max(np.abs(Z)))
+    if not largest < MAX_STANDARD_VALUE:
+        raise InvalidDataError(
+            f"samples lie up to {largest:.1e} scales from the location; expected less than "
+            f"{MAX_STANDARD_VALUE:.0e}: the data or the scales are not what is meant"
+        )
+    return Z

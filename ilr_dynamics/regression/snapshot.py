@@ -32,6 +32,11 @@ Array = NDArray[np.float64]
 
 MODEL_CLASSES: dict[str, type[MixtureRegressor]] = {"ILR": ILR}
 
+# Sums of outer products are positive semidefinite, but for rounding.
+ROUNDING = 1e-8
+# Beyond all units anyone measures in: the squares of such numbers stay finite.
+MAX_SCALE = 1e30
+
 
 def write_model(
     path: str | os.PathLike[str], model: MixtureRegressor, metadata: Mapping[str, Any]
@@ -126,6 +131,9 @@ def _checked_state(arrays: Mapping[str, Array]) -> tuple[MixturePrior, Array]:
     statistics = arrays["statistics"]
     if statistics.ndim != 3 or statistics.shape[1:] != (p, p) or statistics.shape[0] == 0:
         raise ValueError(f"statistics has shape {statistics.shape}, expected (K, {p}, {p})")
+    spectra = np.linalg.eigvalsh(statistics)
+    if np.any(spectra[:, 0] < -ROUNDING * spectra[:, -1]):
+        raise ValueError("the statistics of a component are not positive semidefinite")
     counts = component_counts(prior, statistics)
     if np.any(np.diff(counts) > 0.0) or counts[-1] < 0.0:
         raise ValueError("the counts of the components must not be negative and must fall")
@@ -138,8 +146,12 @@ _REGRESSION_FIELDS = ("mean", "column_precision", "inverse_scale", "dof")
 
 def _scaling(arrays: Mapping[str, Array], name: str, size: int) -> Standardizer:
     location, scale = arrays[f"{name}_location"], arrays[f"{name}_scale"]
-    if location.shape != (size,) or scale.shape != (size,) or not np.all(scale > 0.0):
-        raise ValueError(f"the {name} scaling must hold {size} locations and positive scales")
+    if location.shape != (size,) or scale.shape != (size,):
+        raise ValueError(f"the {name} scaling must hold {size} locations and scales")
+    if np.any(scale < 1.0 / MAX_SCALE) or np.any(np.maximum(scale, abs(location)) > MAX_SCALE):
+        raise ValueError(
+            f"the {name} scaling must hold scales from {1.0 / MAX_SCALE:g} to {MAX_SCALE:g}"
+        )
     return Standardizer(location, scale)
 
 

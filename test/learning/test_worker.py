@@ -7,6 +7,7 @@ import json
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -94,6 +95,24 @@ def test_update_saves_where_it_is_told(bag, arm_settings, tmp_path):
     assert load_snapshot(target).n_samples_ == result["samples"]
 
 
+def test_update_keeps_a_copy_of_its_own_to_build_on(bag, arm_settings, tmp_path):
+    target, folder = tmp_path / "mine.npz", tmp_path / "own"
+    folder.mkdir()
+    job = UpdateJob(str(bag), str(folder), arm_settings, snapshot_uri=str(target))
+    result = run_job(job, ignore)
+    assert {path.parent for path in (Path(result["base"]), Path(result["predictor"]))} == {folder}
+    target.unlink()
+    assert load_snapshot(result["base"]).n_samples_ == result["samples"]
+
+
+def test_update_does_not_replace_a_file(bag, arm_settings, tmp_path, snapshot):
+    before = snapshot.read_bytes()
+    job = UpdateJob(str(bag), str(tmp_path), arm_settings, snapshot_uri=str(snapshot))
+    with pytest.raises(SnapshotError, match="exists; expected a new name"):
+        run_job(job, ignore)
+    assert snapshot.read_bytes() == before
+
+
 @pytest.mark.parametrize("target", ["/nowhere/model.npz", "/"])
 def test_update_that_could_not_be_saved_is_refused_before_learning(
     bag, arm_settings, tmp_path, target
@@ -132,7 +151,7 @@ def test_load_leaves_a_copy_and_a_predictor(arm_settings, tmp_path, snapshot, mo
     x = np.full(6, 0.1)
     expected = model.predictor()(x)
     np.testing.assert_array_equal(Predictor.open(result["predictor"])(x), expected)
-    np.testing.assert_array_equal(load_snapshot(result["snapshot"]).predictor()(x), expected)
+    np.testing.assert_array_equal(load_snapshot(result["base"]).predictor()(x), expected)
 
 
 def test_save_copies_the_model_and_its_metadata(arm_settings, tmp_path, snapshot, model):

@@ -211,3 +211,10 @@ def test_forgetting_factor_out_of_range_is_refused_and_changes_nothing(factor):
     with pytest.raises(InvalidParameterError, match="forgetting_factor"):
         model.partial_fit(X, -X)
     np.testing.assert_array_equal(model.predict(X), before)
+
+
+def test_values_whose_squares_overflow_are_refused_by_size():
+    X = np.linspace(-1.0, 1.0, 50)[:, None]
+    model = ILR(n_components=3).fit(X, X)
+    with pytest.raises(InvalidDataError, match="scales from the location"):
+        model.partial_fit(1e200 * X, X)
