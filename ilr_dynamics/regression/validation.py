@@ -1,6 +1,10 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks at the door of the estimators; everything below them assumes clean arrays."""
+"""
+Checks at the door of the estimators; everything below them assumes clean arrays.
+
+Where scikit-learn's tools look for certain words in an error, the messages have them.
+"""
 
 from __future__ import annotations
 
@@ -33,18 +37,26 @@ def check_array(value: ArrayLike, name: str, n_columns: int | None = None) -> Ar
     array = _as_real(value, name)
     if array.ndim != 2:
         raise InvalidDataError(
-            f"{name} must have two dimensions (samples, columns), got shape {array.shape}"
+            f"{name} must have two dimensions (samples, columns), got shape {array.shape}. "
+            "Reshape your data: array[:, np.newaxis] is one column, array[np.newaxis] one sample"
         )
+    columns, use = ("targets", "output") if name == "Y" else ("features", "input")
     if 0 in array.shape:
-        raise InvalidDataError(f"{name} must not be empty, got shape {array.shape}")
+        missing = "samples" if array.shape[0] == 0 else columns
+        raise InvalidDataError(
+            f"{name} must not be empty, got 0 {missing[:-1]}(s) (shape={array.shape}) while a "
+            "minimum of 1 is required."
+        )
     if n_columns is not None and array.shape[1] != n_columns:
         raise InvalidDataError(
-            f"{name} has {array.shape[1]} columns, but the model was fitted with {n_columns}"
+            f"{name} has {array.shape[1]} {columns}, but regression is expecting {n_columns} "
+            f"{columns} as {use}, as in the first fit"
         )
     if not np.all(np.isfinite(array)):
         row, column = np.argwhere(~np.isfinite(array))[0]
         raise InvalidDataError(
-            f"{name} must be finite, got {array[row, column]} at row {row}, column {column}"
+            f"{name} must hold neither NaN nor inf, got {array[row, column]} at row {row}, "
+            f"column {column}"
         )
     return array
 
@@ -65,6 +77,8 @@ def check_training_data(
         If the arrays are malformed or do not fit together.
     """
     X = check_array(X, "X", n_inputs)
+    if Y is None:
+        raise InvalidDataError("regression requires y to be passed, but the target y is None")
     Y = check_array(Y, "Y", n_outputs)
     if X.shape[0] != Y.shape[0]:
         raise InvalidDataError(f"X has {X.shape[0]} rows, but Y has {Y.shape[0]}")
@@ -113,10 +127,16 @@ def check_random_state(value: object) -> np.random.Generator:
 
 
 def _as_real(value: ArrayLike, name: str) -> Array:
+    # All of scipy's sparse containers have it. NumPy would take one for a single object.
+    if hasattr(value, "tocsr"):
+        raise InvalidDataError(
+            f"{name} must be a dense array, got a sparse {type(value).__name__}: "
+            "pass its toarray()"
+        )
     try:
         array = np.asarray(value)
         if np.iscomplexobj(array):
-            raise ValueError("got complex ones")
+            raise ValueError(f"Complex data not supported, got {array.dtype}")
         return np.asarray(array, dtype=float)
     except (TypeError, ValueError) as error:
         raise InvalidDataError(f"{name} must be an array of real numbers: {error}") from error

@@ -210,7 +210,7 @@ def test_an_unfitted_model_says_so(use):
 
 
 def test_queries_need_the_columns_of_the_training_data(model):
-    with pytest.raises(InvalidDataError, match="3 columns.*2"):
+    with pytest.raises(InvalidDataError, match="3 features.*2"):
         model.predict(np.zeros((4, 3)))
-    with pytest.raises(InvalidDataError, match="3 columns.*2"):
+    with pytest.raises(InvalidDataError, match="3 targets.*2"):
         model.log_predictive_density(np.zeros((4, 2)), np.zeros((4, 3)))

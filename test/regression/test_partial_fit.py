@@ -175,9 +175,9 @@ def test_a_failed_first_fit_leaves_the_model_unfitted(motion):
 
 def test_later_batches_need_the_same_columns(motion):
     model = ILR(n_components=3).fit(*motion)
-    with pytest.raises(InvalidDataError, match="X has 1 columns.*2"):
+    with pytest.raises(InvalidDataError, match="X has 1 features.*2"):
         model.partial_fit(motion[0][:, :1], motion[1])
-    with pytest.raises(InvalidDataError, match="Y has 1 columns.*2"):
+    with pytest.raises(InvalidDataError, match="Y has 1 targets.*2"):
         model.partial_fit(motion[0], motion[1][:, :1])
 
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError
 from ilr_dynamics.regression import ILR
@@ -19,18 +20,21 @@ def changed(array, index, value):
 @pytest.mark.parametrize(
     ("X", "Y", "message"),
     [
-        (changed(X, (3, 1), np.nan), Y, "X must be finite, got nan at row 3, column 1"),
-        (X, changed(Y, (19, 0), -np.inf), "Y must be finite, got -inf at row 19, column 0"),
+        (changed(X, (3, 1), np.nan), Y, "X .* neither NaN nor inf, got nan at row 3, column 1"),
+        (X, changed(Y, (19, 0), -np.inf), "Y .* NaN nor inf, got -inf at row 19, column 0"),
         (X[:, 0], Y, r"X must have two dimensions .* got shape \(20,\)"),
-        (X, Y[:, 0], r"Y must have two dimensions .* got shape \(20,\)"),
+        (X, Y[:, 0], r"Y must have two dimensions .* got shape \(20,\). Reshape your data"),
         (X[None], Y, "X must have two dimensions"),
-        (X[:0], Y[:0], "X must not be empty"),
-        (X[:, :0], Y, "X must not be empty"),
+        (X[:0], Y[:0], r"X must not be empty, got 0 sample\(s\)"),
+        (X[:, :0], Y, r"X must not be empty, got 0 feature\(s\)"),
+        (X, Y[:, :0], r"Y must not be empty, got 0 target\(s\)"),
         (X[:19], Y, "X has 19 rows, but Y has 20"),
         ([["a", "b"]], [[1.0]], "X must be an array of real numbers"),
         ([[1.0, 2.0], [3.0]], [[1.0], [2.0]], "X must be an array of real numbers"),
-        (X + 1j, Y, "X must be an array of real numbers: got complex"),
+        (X + 1j, Y, "X must be an array of real numbers: Complex .* got complex128"),
         (None, Y, "X must"),
+        (X, None, "requires y to be passed"),
+        (csr_array(X), Y, "X must be a dense array, got a sparse csr_array"),
     ],
 )
 def test_malformed_data_are_refused(X, Y, message):
