@@ -226,8 +226,25 @@ class MixtureRegressor(Estimator):
         checked = check_array(X, "X", self.n_features_in_)
         return self._mixture.predictions(self.input_scaling_.transform(checked))
 
+    def __sklearn_is_fitted__(self) -> bool:
+        """Answer scikit-learn's `check_is_fitted`."""
+        return hasattr(self, "posterior_")
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn, and nobody else asks, that this is a regressor of several outputs."""
+        # Imported here, where it is the caller, so that the package does not depend on it.
+        from sklearn.utils import RegressorTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="regressor",
+            target_tags=TargetTags(required=True, multi_output=True, single_output=False),
+            transformer_tags=None,
+            classifier_tags=None,
+            regressor_tags=RegressorTags(),
+        )
+
     def _check_fitted(self) -> None:
-        if not hasattr(self, "posterior_"):
+        if not self.__sklearn_is_fitted__():
             raise NotFittedError(
                 f"this {type(self).__name__} has not seen data yet: call fit or partial_fit first"
             )
