@@ -41,11 +41,3 @@ def test_the_text_shows_what_differs_from_the_defaults():
 def test_a_text_makes_the_same_model():
     model = ILR(n_components=5, input_scale=[1.0, 2.0], random_state=None)
     assert eval(repr(model)).get_params() == model.get_params()
-
-
-def test_scikit_learn_can_clone_a_model(motion):
-    sklearn_base = pytest.importorskip("sklearn.base")
-    model = ILR(n_components=5, input_scale=np.array([1.0, 2.0]), random_state=3).fit(*motion)
-    copy = sklearn_base.clone(model)
-    assert repr(copy) == repr(model)
-    assert not hasattr(copy, "posterior_")
