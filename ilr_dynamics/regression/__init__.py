@@ -2,8 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Infinite local regression: Dirichlet-process mixtures of Bayesian linear regressions."""
 
+from .features import register_features
+from .hilr import HILR
 from .ilr import ILR
 from .predictor import Prediction, Predictor
+from .prior_mean import LinearPriorMean, PriorMean
 from .snapshot import load_snapshot
 
-__all__ = ["ILR", "Prediction", "Predictor", "load_snapshot"]
+__all__ = [
+    "HILR",
+    "ILR",
+    "LinearPriorMean",
+    "Prediction",
+    "Predictor",
+    "PriorMean",
+    "load_snapshot",
+    "register_features",
+]

@@ -4,35 +4,20 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..exceptions import InvalidDataError, InvalidParameterError
-from .inference import InferenceResult, IterationCallback, variational_bayes
-from .initialization import assignment_statistics, k_means_plus_plus, nearest_seed
-from .mixture import MixturePrior, extend, mixture_posterior, split
-from .mixture_regressor import MixtureRegressor
-from .predictive import PredictiveMixture, most_probable
+from .learner import MixtureLearner
+from .mixture import MixturePrior
+from .prior_mean import PriorMean
 from .priors import isotropic_prior
-from .scaling import Standardizer
-from .validation import (
-    check_integer,
-    check_random_state,
-    check_real,
-    check_training_data,
-)
 
 __all__ = ["ILR"]
 
-Array = NDArray[np.float64]
 
-# Squares of such values and sums over all samples stay finite.
-MAX_STANDARD_VALUE = 1e100
-
-
-class ILR(MixtureRegressor):
+class ILR(MixtureLearner):
     r"""
     Infinite mixture of local linear regressions, learned by variational Bayes.
 
@@ -47,39 +32,64 @@ class ILR(MixtureRegressor):
         How many components one call of `fit` or `partial_fit` may open. Those not needed are
         closed again, so a generous number costs time, not accuracy.
     concentration
-        alpha_0 of the Dirichlet process, > 0: the larger, the more components are expected.
+        alpha_0 of the Dirichlet process, > 0: the larger, the more components are expected and
+        the more readily a query is said to belong to none of them.
     input_spread, input_strength
         Expected standard deviation of the inputs of one component, in standard units, and how many
         samples that expectation is worth; None: one for each input. The more inputs, the more
         directions there are in which a few samples of a motion say nothing: too weak a prior
         lets the components collapse onto the path and leaves a nearby path unexplained.
     centre_spread
-        Expected standard deviation of the centres, in standard units. It bounds how far away from
-        the first data later data may lie and still be learned as finely.
+        Expected standard deviation of the centres, in standard units.
     noise_std, noise_strength
         Expected standard deviation of the noise, in standard units, and how many samples that
         expectation is worth.
     slope_scale
         Expected change of an output, in standard units, when all inputs move by one.
+    fit_scales
+        Whether the data may correct the expectations above (spreads, noise and, input by input,
+        slopes) by maximising the lower bound over them; each counts as one component then. If not,
+        the prior stays what the parameters say.
+    features, degree
+        What the local models are linear in: "linear", "polynomial" (all products of up to
+        `degree` inputs), or a name given to `register_features`.
+    prior_mean
+        What is expected before any data, and far from all data; None: the mean of the outputs.
+    merge
+        Whether to merge components where that raises the lower bound. It finds the number of
+        pieces of a relation that truly consists of pieces. A smooth relation is better left to
+        components that overlap.
+    n_restarts
+        How many initialisations to try; the one with the highest bound is kept.
     forgetting_factor
         What earlier samples still weigh after each `partial_fit`, above 0 and at most 1. With 1
         nothing is forgotten; less follows an arm whose load or friction changes.
+    inference
+        "batch": every iteration visits all samples. "stochastic": natural-gradient steps on
+        minibatches, for many samples; `max_iterations` then counts passes, and `merge` has no
+        effect.
+    batch_size, step_delay, step_rate
+        Of stochastic inference: samples in a minibatch, and the steps (t + delay)^(-rate), t = 1,
+        2, ..., by which they count.
     max_iterations
         Iterations of variational Bayes at most.
     tolerance
-        Stop when the lower bound grows by less than this fraction.
+        Stop when the lower bound grows by less than this for each sample, in nats.
     input_location, input_scale, output_location, output_scale
         Physical values that become 0 and 1, as one number or one for each column. By default mean
-        and deviation of the first data; give them where the first data may hardly move.
+        and deviation of the first data; give them where the first data may hardly move. With a
+        prior mean, those of the outputs are of what it leaves.
     random_state
         Seed, or a ``numpy.random.Generator``, or None for a different draw each time.
 
     Attributes
     ----------
     prior_ : MixturePrior
-        Base distribution, in standard units.
+        Base distribution, in standard units; its scales are the data's choice if `fit_scales`.
     statistics_ : (K, p, p)
-        Scatter of the extended samples [x, 1, y] of each component, sorted by falling count.
+        Scatter of the extended samples [x, features, 1, y] of each component, largest first.
+    groups_ : (K,)
+        Upper component of each; here each has its own.
     posterior_ : MixturePosterior
         Prior plus statistics.
     lower_bounds_ : (n_iterations,)
@@ -92,6 +102,8 @@ class ILR(MixtureRegressor):
         Number of samples learned from so far.
     n_features_in_, n_outputs_ : int
         Lengths of an input and of an output.
+    prior_mean_ : PriorMean or None
+        The prior mean function of the first fit.
     metadata_ : dict
         What was saved beside the model; empty unless loaded from a snapshot.
 
@@ -109,16 +121,26 @@ class ILR(MixtureRegressor):
         self,
         n_components: int = 300,
         *,
-        concentration: float = 1.0,
-        input_spread: float = 0.5,
+        concentration: float = 0.1,
+        input_spread: float = 0.2,
         input_strength: float | None = None,
         centre_spread: float = 1.0,
         noise_std: float = 0.1,
         noise_strength: float = 2.0,
         slope_scale: float = 1.0,
+        fit_scales: bool = True,
+        features: str = "linear",
+        degree: int = 3,
+        prior_mean: PriorMean | None = None,
+        merge: bool = False,
+        n_restarts: int = 1,
         forgetting_factor: float = 1.0,
-        max_iterations: int = 100,
-        tolerance: float = 1e-5,
+        inference: Literal["batch", "stochastic"] = "batch",
+        batch_size: int = 1000,
+        step_delay: float = 1.0,
+        step_rate: float = 0.7,
+        max_iterations: int = 200,
+        tolerance: float = 1e-4,
         input_location: ArrayLike | None = None,
         input_scale: ArrayLike | None = None,
         output_location: ArrayLike | None = None,
@@ -133,7 +155,17 @@ class ILR(MixtureRegressor):
         self.noise_std = noise_std
         self.noise_strength = noise_strength
         self.slope_scale = slope_scale
+        self.fit_scales = fit_scales
+        self.features = features
+        self.degree = degree
+        self.prior_mean = prior_mean
+        self.merge = merge
+        self.n_restarts = n_restarts
         self.forgetting_factor = forgetting_factor
+        self.inference = inference
+        self.batch_size = batch_size
+        self.step_delay = step_delay
+        self.step_rate = step_rate
         self.max_iterations = max_iterations
         self.tolerance = tolerance
         self.input_location = input_location
@@ -142,155 +174,7 @@ class ILR(MixtureRegressor):
         self.output_scale = output_scale
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: ArrayLike,
-        Y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        callback: IterationCallback | None = None,
-    ) -> Self:
-        """
-        Learn from data alone, forgetting what was learned before.
-
-        Parameters
-        ----------
-        X : (n, n_inputs)
-            Inputs, in physical units.
-        Y : (n, n_outputs)
-            Outputs, in physical units.
-        sample_weight : (n,), optional
-            How many samples each row counts for.
-        callback
-            Called after each iteration with (iteration, max_iterations, bound per sample).
-
-        Raises
-        ------
-        InvalidDataError
-            If the arrays are malformed or do not fit together.
-        InvalidParameterError
-            If a parameter is out of range.
-        """
-        X, Y, weights = check_training_data(X, Y, sample_weight)
-        inputs = Standardizer.from_data(X, weights, self.input_location, self.input_scale, "input")
-        outputs = Standardizer.from_data(
-            Y, weights, self.output_location, self.output_scale, "output"
+    def _stated_prior(self, n_inputs: int, n_features: int, n_outputs: int) -> MixturePrior:
+        return isotropic_prior(
+            n_inputs, n_outputs, n_features=n_features, **self._checked_scales(n_inputs)
         )
-        prior = self._make_prior(X.shape[1], Y.shape[1])
-        p = prior.extended_size
-        Z = _extended(inputs, outputs, X, Y)
-        result = self._infer(Z, weights, prior, np.zeros((0, p, p)), callback)
-        self._take_over(prior, result, X.shape[0])
-        self.input_scaling_, self.output_scaling_ = inputs, outputs
-        self.metadata_ = {}
-        return self
-
-    def partial_fit(
-        self,
-        X: ArrayLike,
-        Y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        callback: IterationCallback | None = None,
-    ) -> Self:
-        """
-        Learn from new data on top of what is known: the posterior becomes the prior.
-
-        Components are opened where the present ones do not explain the new samples. Scaling and
-        base distribution stay those of the first call. Parameters as in `fit`.
-        """
-        if not hasattr(self, "posterior_"):
-            return self.fit(X, Y, sample_weight, callback=callback)
-        X, Y, weights = check_training_data(
-            X, Y, sample_weight, self.n_features_in_, self.n_outputs_
-        )
-        Z = _extended(self.input_scaling_, self.output_scaling_, X, Y)
-        known = self._remembered()
-        result = self._infer(Z, weights, self.prior_, known, callback)
-        self._take_over(self.prior_, result, self.n_samples_ + X.shape[0])
-        return self
-
-    def _remembered(self) -> Array:
-        """Statistics of earlier samples, discounted: a power prior on what they said."""
-        factor = check_real(self.forgetting_factor, "forgetting_factor", above=0.0)
-        if factor > 1.0:
-            raise InvalidParameterError(f"forgetting_factor must be at most 1, got {factor}")
-        return factor * self.statistics_
-
-    def _take_over(self, prior: MixturePrior, result: InferenceResult, n_samples: int) -> None:
-        self._set_state(prior, result.statistics, n_samples)
-        self.lower_bounds_, self.converged_ = result.lower_bounds, result.converged
-
-    def _make_prior(self, n_inputs: int, n_outputs: int) -> MixturePrior:
-        strength = float(n_inputs) if self.input_strength is None else self.input_strength
-        settings = {
-            "concentration": self.concentration,
-            "input_spread": self.input_spread,
-            "input_strength": strength,
-            "centre_spread": self.centre_spread,
-            "noise_std": self.noise_std,
-            "noise_strength": self.noise_strength,
-            "slope_scale": self.slope_scale,
-        }
-        checked = {name: check_real(value, name, above=0.0) for name, value in settings.items()}
-        return isotropic_prior(n_inputs, n_outputs, **checked)
-
-    def _infer(
-        self,
-        Z: Array,
-        weights: Array,
-        prior: MixturePrior,
-        known: Array,
-        callback: IterationCallback | None,
-    ) -> InferenceResult:
-        """Statistics of known and new samples together, and the bounds on the way."""
-        max_iterations = check_integer(self.max_iterations, "max_iterations", 1)
-        tolerance = check_real(self.tolerance, "tolerance", above=0.0)
-        labels, n_opened = self._initial_labels(Z, weights, prior, known)
-        previous = np.concatenate([known, np.zeros((n_opened, *known.shape[1:]))])
-        initial = assignment_statistics(Z, weights, labels, previous.shape[0])
-        return variational_bayes(
-            Z,
-            weights,
-            prior,
-            previous,
-            initial,
-            max_iterations=max_iterations,
-            tolerance=tolerance,
-            callback=callback,
-        )
-
-    def _initial_labels(
-        self, Z: Array, weights: Array, prior: MixturePrior, known: Array
-    ) -> tuple[NDArray[np.intp], int]:
-        """Most probable known component of each sample; new ones, from k-means++, elsewhere."""
-        n_components = check_integer(self.n_components, "n_components", 1)
-        n_known = known.shape[0]
-        labels = np.full(Z.shape[0], n_known, dtype=np.intp)
-        if n_known > 0:
-            mixture = PredictiveMixture.from_posterior(prior, mixture_posterior(prior, known))
-            labels = most_probable(mixture, *split(prior, Z))
-        unexplained = labels == n_known
-        if not np.any(unexplained):
-            return labels, 0
-        share = float(np.sum(weights[unexplained]) / np.sum(weights))
-        seeds = k_means_plus_plus(
-            Z[unexplained],
-            weights[unexplained],
-            max(1, round(n_components * share)),
-            check_random_state(self.random_state),
-        )
-        labels[unexplained] += nearest_seed(Z[unexplained], seeds)
-        return labels, seeds.shape[0]
-
-
-def _extended(inputs: Standardizer, outputs: Standardizer, X: Array, Y: Array) -> Array:
-    """Extended samples (n, p) in standard units."""
-    Z = extend(inputs.transform(X), outputs.transform(Y))
-    largest = float(np.max(np.abs(Z)))
-    if not largest < MAX_STANDARD_VALUE:
-        raise InvalidDataError(
-            f"samples lie up to {largest:.1e} scales from the location; expected less than "
-            f"{MAX_STANDARD_VALUE:.0e}: the data or the scales are not what is meant"
-        )
-    return Z

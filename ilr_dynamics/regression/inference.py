@@ -1,7 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 r"""
-Variational Bayes for the infinite mixture: E-step, M-step and lower bound.
+Variational Bayes for the infinite mixture: E-step, M-step, scales of the prior, lower bound.
 
 Between an E-step and the M-step that follows, all parameter factors are at their optimum for the
 responsibilities, and the bound collapses to
@@ -17,23 +17,26 @@ sum_n w_n log sum_k rho_nk - sum_k <Q_k, S_k>.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .mixture import (
-    MixturePrior,
-    component_counts,
-    log_evidence,
-    mixture_posterior,
-    order_by_size,
-)
+from .merging import merge_components
+from .mixture import MixturePrior
 from .products import form_coefficients, pairwise_products, scatter_matrices
 
-__all__ = ["InferenceResult", "IterationCallback", "expectation", "variational_bayes"]
+__all__ = [
+    "InferenceResult",
+    "IterationCallback",
+    "Learning",
+    "expectation",
+    "start",
+    "variational_bayes",
+]
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
 IterationCallback = Callable[[int, int, float], None]
 
 LOG_2PI = float(np.log(2.0 * np.pi))
@@ -42,24 +45,95 @@ LOG_2PI = float(np.log(2.0 * np.pi))
 BLOCK_ROWS = 2048
 # A component holding less than this many samples changes the bound by less than rounding does.
 EMPTY_COUNT = 1e-6
+# Iterations before the scales of the prior follow the data: the first components are still those
+# of the initialisation, far wider or narrower than they will be.
+FIRST_ITERATION_OF_SCALES = 3
+# Merges are tried every so many iterations: the bound may take hundreds to settle, and each
+# component less makes the rest of them faster.
+MERGE_INTERVAL = 10
+
+
+@dataclass(frozen=True)
+class Learning:
+    """
+    What is known in the middle of learning: statistics, their prior and their structure.
+
+    Parameters
+    ----------
+    prior
+        Base distribution, its scales as the data have chosen them so far.
+    guess
+        Base distribution as stated by the user.
+    previous : (K, p, p)
+        Statistics of earlier samples, zero for components opened now.
+    new : (K, p, p)
+        Statistics of the samples being learned.
+    groups : (K,)
+        Upper component of each component.
+    constant
+        What the bound of the new samples leaves out, in nats.
+    """
+
+    prior: MixturePrior
+    guess: MixturePrior
+    previous: Array
+    new: Array
+    groups: Indices
+    constant: float
+
+    @property
+    def total(self) -> Array:
+        """Statistics (K, p, p) of all samples."""
+        return self.previous + self.new
+
+    def log_evidence(self) -> float:
+        """Log probability of labels and samples, of the scales too."""
+        return self.prior.log_evidence(self.total, self.groups) + self.prior.log_prior_of_scales(
+            self.guess
+        )
+
+    def arranged(self) -> Learning:
+        """
+        Sort the components, which never lowers the bound, and drop those that are empty.
+
+        The largest stays in any case: weights may be tiny.
+        """
+        total = self.total
+        n_filled = int(np.sum(self.prior.counts(total) > EMPTY_COUNT))
+        order, groups = self.prior.arrange(total, self.groups, max(1, n_filled))
+        return replace(self, previous=self.previous[order], new=self.new[order], groups=groups)
+
+    def with_scales_refitted(self) -> Learning:
+        """Move the scales of the prior to where they explain the components better."""
+        return replace(self, prior=self.prior.refitted(self.guess, self.total, self.groups))
+
+    def forms(self) -> Array:
+        """Expected log joint densities (K, p, p) of the next E-step."""
+        return self.prior.posterior(self.total, self.groups).expected_log_joint_forms()
 
 
 @dataclass(frozen=True)
 class InferenceResult:
     """
-    What variational_bayes found.
+    What inference found.
 
     Parameters
     ----------
-    statistics : (K, p, p)
-        Scatter of previous and new samples, sorted by falling count, without empty components.
+    prior
+        Base distribution, its scales chosen by the data if asked for.
+    scatter : (K, p, p)
+        Statistics of previous and new samples, in order, without empty components.
+    groups : (K,)
+        Upper component of each.
     lower_bounds : (n_iterations,)
         Bound on the log evidence of the new samples after each iteration, in nats.
     converged
         Whether the bound settled before the last iteration.
     """
 
-    statistics: Array
+    prior: MixturePrior
+    scatter: Array
+    groups: Indices
     lower_bounds: Array
     converged: bool
 
@@ -87,9 +161,9 @@ def expectation(Z: Array, weights: Array, forms: Array) -> tuple[float, Array]:
     coefficients = form_coefficients(forms)
     packed = np.zeros(coefficients.T.shape)
     log_normalizer = 0.0
-    for start in range(0, Z.shape[0], BLOCK_ROWS):
-        F = pairwise_products(Z[start : start + BLOCK_ROWS])
-        w = weights[start : start + BLOCK_ROWS]
+    for first in range(0, Z.shape[0], BLOCK_ROWS):
+        F = pairwise_products(Z[first : first + BLOCK_ROWS])
+        w = weights[first : first + BLOCK_ROWS]
         log_rho = F @ coefficients
         peak = log_rho.max(axis=1, keepdims=True)
         log_rho -= peak
@@ -101,15 +175,46 @@ def expectation(Z: Array, weights: Array, forms: Array) -> tuple[float, Array]:
     return log_normalizer, scatter_matrices(packed, Z.shape[1])
 
 
+def start(
+    weights: Array,
+    prior: MixturePrior,
+    guess: MixturePrior,
+    previous: Array,
+    initial: Array,
+    groups: Indices,
+) -> Learning:
+    """
+    Where inference begins.
+
+    Parameters
+    ----------
+    weights : (n,)
+        Weights of the new samples.
+    prior, guess
+        Base distribution as known so far and as stated; together with `previous` it is the prior
+        of the new samples.
+    previous : (K, p, p)
+        Statistics accumulated from earlier samples, zero for components opened now.
+    initial : (K, p, p)
+        Statistics of the new samples under an initial assignment.
+    groups : (K,)
+        Upper component of each component.
+    """
+    known = Learning(prior, guess, previous, np.zeros_like(previous), groups, 0.0)
+    log_density_constant = 0.5 * LOG_2PI * (prior.n_inputs + prior.n_outputs)
+    constant = known.log_evidence() + float(np.sum(weights)) * log_density_constant
+    return replace(known, new=initial, constant=constant)
+
+
 def variational_bayes(
     Z: Array,
     weights: Array,
-    prior: MixturePrior,
-    previous: Array,
-    initial: Array,
+    learning: Learning,
     *,
     max_iterations: int,
     tolerance: float,
+    fit_scales: bool = False,
+    merge: bool = False,
     callback: IterationCallback | None = None,
 ) -> InferenceResult:
     """
@@ -121,16 +226,17 @@ def variational_bayes(
         New extended samples.
     weights : (n,)
         Their weights.
-    prior
-        Base distribution; together with `previous` it is the prior of the new samples.
-    previous : (K, p, p)
-        Statistics accumulated from earlier samples, zero for components opened now.
-    initial : (K, p, p)
-        Statistics of the new samples under an initial assignment.
+    learning
+        Where to begin, see `start`.
     max_iterations
         Number of iterations at most.
     tolerance
-        Stop when the bound grows by less than this fraction of its size.
+        Stop when the bound grows by less than this for each unit of weight, in nats.
+    fit_scales
+        Whether the scales of the prior follow the data.
+    merge
+        Whether to merge components where that raises the bound. Upper components are merged in
+        any case: their sharing slopes is what a hierarchy is for.
     callback
         Called with (iteration, max_iterations, bound per unit of weight).
 
@@ -138,40 +244,58 @@ def variational_bayes(
     -------
     InferenceResult
     """
-    new = initial
-    previous_evidence = _evidence(prior, previous)
-    constant = -0.5 * LOG_2PI * float(np.sum(weights)) * (prior.extended_size - 1)
+    total_weight = float(np.sum(weights))
     bounds: list[float] = []
     converged = False
     for iteration in range(max_iterations):
-        previous, new = _drop_empty_and_sort(prior, previous, new)
-        posterior = mixture_posterior(prior, previous + new)
-        forms = posterior.expected_log_joint_forms()
+        learning = learning.arranged()
+        if fit_scales and iteration >= FIRST_ITERATION_OF_SCALES:
+            learning = learning.with_scales_refitted()
+        forms = learning.forms()
         log_normalizer, new = expectation(Z, weights, forms)
         entropy = log_normalizer - float(np.vdot(forms, new))
-        evidence = _evidence(prior, previous + new)
-        bounds.append(entropy + evidence - previous_evidence + constant)
+        learning = replace(learning, new=new)
+        bounds.append(entropy + learning.log_evidence() - learning.constant)
         if callback is not None:
-            callback(iteration + 1, max_iterations, bounds[-1] / float(np.sum(weights)))
-        if iteration > 0 and bounds[-1] - bounds[-2] <= tolerance * abs(bounds[-1]):
-            converged = True
-            break
-    previous, new = _drop_empty_and_sort(prior, previous, new)
-    return InferenceResult(previous + new, np.asarray(bounds), converged)
+            callback(iteration + 1, max_iterations, bounds[-1] / total_weight)
+        if iteration <= FIRST_ITERATION_OF_SCALES:
+            continue
+        settled = bounds[-1] - bounds[-2] <= tolerance * total_weight
+        moved = None
+        if merge and (settled or iteration % MERGE_INTERVAL == 0):
+            moved = _merged(Z, weights, learning, forms)
+        if settled and moved is None:
+            # Last, because tied components no longer change their widths one by one.
+            groups = learning.prior.united_groups(learning.total, learning.groups)
+            if groups is None:
+                converged = True
+                break
+            moved = replace(learning, groups=groups)
+        learning = moved or learning
+    learning = learning.arranged()
+    return InferenceResult(
+        learning.prior, learning.total, learning.groups, np.asarray(bounds), converged
+    )
 
 
-def _evidence(prior: MixturePrior, statistics: Array) -> float:
-    ordered = statistics[order_by_size(prior, statistics)]
-    return log_evidence(prior, mixture_posterior(prior, ordered))
+def _merged(Z: Array, weights: Array, learning: Learning, forms: Array) -> Learning | None:
+    """Learning with components merged, None where no merge raises the bound."""
+    merged_into = merge_components(
+        learning.prior, learning.total, learning.groups, Z, weights, forms
+    )
+    if merged_into is None:
+        return None
+    return replace(
+        learning,
+        previous=_summed(learning.previous, merged_into),
+        new=_summed(learning.new, merged_into),
+        groups=learning.groups[np.unique(merged_into)],
+    )
 
 
-def _drop_empty_and_sort(prior: MixturePrior, previous: Array, new: Array) -> tuple[Array, Array]:
-    """
-    Sort both by falling total count, which never lowers the bound, and drop what is empty.
-
-    The largest stays in any case: weights may be tiny.
-    """
-    total = previous + new
-    n_filled = int(np.sum(component_counts(prior, total) > EMPTY_COUNT))
-    order = order_by_size(prior, total)[: max(1, n_filled)]
-    return previous[order], new[order]
+def _summed(scatter: Array, merged_into: Indices) -> Array:
+    """Statistics of the components that are left, each with those merged into it."""
+    kept = np.unique(merged_into)
+    summed = np.zeros((kept.size, *scatter.shape[1:]))
+    np.add.at(summed, np.searchsorted(kept, merged_into), scatter)
+    return summed

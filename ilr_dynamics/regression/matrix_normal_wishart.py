@@ -14,7 +14,7 @@ so slope and offset are kept together.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,8 +64,55 @@ class MatrixNormalWishart:
 
     @property
     def n_regressors(self) -> int:
-        """Length q of u = [x, 1]."""
+        """Length q of u = [x, features of x, 1]."""
         return int(self.mean.shape[2])
+
+    def __getitem__(self, chosen: NDArray[np.intp]) -> MatrixNormalWishart:
+        """Some of these distributions, in the order chosen."""
+        return MatrixNormalWishart(
+            self.mean[chosen],
+            self.column_precision[chosen],
+            self.inverse_scale[chosen],
+            self.dof[chosen],
+        )
+
+    def joined(self, other: MatrixNormalWishart) -> MatrixNormalWishart:
+        """These distributions and, behind them, the others."""
+        return MatrixNormalWishart(
+            np.concatenate([self.mean, other.mean]),
+            np.concatenate([self.column_precision, other.column_precision]),
+            np.concatenate([self.inverse_scale, other.inverse_scale]),
+            np.concatenate([self.dof, other.dof]),
+        )
+
+    def scales(self) -> Array:
+        """Diagonal (d,) of a prior's Phi^-1, the scales that the evidence may choose."""
+        return np.diagonal(self.inverse_scale[0])
+
+    def column_scales(self) -> Array:
+        """Diagonal (q,) of a prior's L: small where a regressor is expected to matter."""
+        return np.diagonal(self.column_precision[0])
+
+    def rescaled(self, scales: Array, column_scales: Array) -> MatrixNormalWishart:
+        """A prior (K = 1) with Phi^-1 = diag(scales) and L = diag(column_scales)."""
+        return replace(
+            self,
+            inverse_scale=np.diag(scales)[None],
+            column_precision=np.diag(column_scales)[None],
+        )
+
+    def expected_precision_sums(self) -> Array:
+        """Sum over the components of E[V_ii] (d,)."""
+        precision = inverse_from_cholesky(cholesky(self.inverse_scale))
+        return np.einsum("k,kii->i", self.dof, precision)
+
+    def expected_distances(self, location: Array) -> Array:
+        """Sum over the components of E[a' V a] (q,), a a column of [A, c] - location."""
+        precision = inverse_from_cholesky(cholesky(self.inverse_scale))
+        shift = self.mean - location
+        squared = np.einsum("k,kij,kiq,kjq->q", self.dof, precision, shift, shift, optimize=True)
+        spread = np.einsum("kqq->q", self.slope_covariance())
+        return np.asarray(self.n_outputs * spread + squared)
 
     def log_normalizer(self) -> Array:
         """Log of the integral (K,) of the unnormalised density, constants that cancel left out."""

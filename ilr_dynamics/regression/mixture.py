@@ -6,38 +6,76 @@ The infinite mixture of local linear regressions: prior, statistics, posterior.
 A posterior is the prior plus sufficient statistics, always rebuilt from both, so that statistics
 can be added, sorted and dropped at any time and the prior is never touched by the data. The
 statistics of one component are a single matrix, the weighted scatter of its extended samples
-z = [x, 1, y].
+z = [x, features of x, 1, y].
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import stick_breaking
+from .hyperparameters import log_scale_prior, most_probable_scale
 from .matrix_normal_wishart import MatrixNormalWishart, update_matrix_normal_wishart
 from .normal_wishart import NormalWishart, update_normal_wishart
 
-__all__ = [
-    "MixturePosterior",
-    "MixturePrior",
-    "component_counts",
-    "extend",
-    "log_evidence",
-    "mixture_posterior",
-    "order_by_size",
-    "split",
-]
+__all__ = ["MixturePosterior", "MixturePrior", "extend"]
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+def extend(U: Array, Y: Array) -> Array:
+    """Extended samples z = [u, y] (n, p) of regressors u = [x, .., 1] (n, q) and outputs."""
+    return np.concatenate([U, Y], axis=1)
+
+
+@dataclass(frozen=True)
+class MixturePosterior:
+    """
+    Distributions of all components and what their weights are expected to be.
+
+    Parameters
+    ----------
+    gate, regression
+        One distribution a component (K).
+    expected_log_weights : (K,)
+        E[log pi_k], for the E-step.
+    log_expected_weights : (K,)
+        log E[pi_k], for the prediction. What is missing to one belongs to the unseen component.
+    """
+
+    gate: NormalWishart
+    regression: MatrixNormalWishart
+    expected_log_weights: Array
+    log_expected_weights: Array
+
+    def expected_log_joint_forms(self) -> Array:
+        """
+        Matrices Q (K, p, p) with log rho_nk = z_n' Q_k z_n (E-step of the paper's appendix).
+
+        log rho_nk = E[log pi_k] + E[log N(x_n | k)] + E[log N(y_n | x_n, k)].
+        """
+        forms = self.regression.expected_log_likelihood_forms()
+        m, one = self.gate.dimension, self.regression.n_regressors - 1
+        gate = self.gate.expected_log_likelihood_forms()
+        forms[:, :m, :m] += gate[:, :m, :m]
+        forms[:, :m, one] += gate[:, :m, m]
+        forms[:, one, :m] += gate[:, m, :m]
+        forms[:, one, one] += gate[:, m, m] + self.expected_log_weights
+        return forms
 
 
 @dataclass(frozen=True)
 class MixturePrior:
     """
     The base distribution of the Dirichlet process, from which every component is drawn.
+
+    Every method takes the statistics of K components, scatter (K, p, p), and `groups` (K,), the
+    upper component that each belongs to. Here, without a hierarchy, each is a group of its own.
 
     Parameters
     ----------
@@ -59,95 +97,162 @@ class MixturePrior:
         return self.gate.dimension
 
     @property
+    def n_regressors(self) -> int:
+        """Length q of the regressors [x, features of x, 1]."""
+        return self.regression.n_regressors
+
+    @property
     def n_outputs(self) -> int:
         """Length d of an output."""
         return self.regression.n_outputs
 
     @property
     def extended_size(self) -> int:
-        """Length p = m + 1 + d of an extended sample."""
-        return self.n_inputs + 1 + self.n_outputs
+        """Length p = q + d of an extended sample."""
+        return self.n_regressors + self.n_outputs
 
+    def counts(self, scatter: Array) -> Array:
+        """Weight N_k (K,) that each component holds: the scatter of the constant 1."""
+        one = self.n_regressors - 1
+        return scatter[:, one, one]
 
-@dataclass(frozen=True)
-class MixturePosterior:
-    """Distributions of all K components and the counts that the sticks are built from."""
-
-    gate: NormalWishart
-    regression: MatrixNormalWishart
-    counts: Array
-    concentration: float
-
-    def expected_log_joint_forms(self) -> Array:
+    def arrange(self, scatter: Array, groups: Indices, n_kept: int) -> tuple[Indices, Indices]:
         """
-        Matrices Q (K, p, p) with log rho_nk = z_n' Q_k z_n (E-step of the paper's appendix).
+        Order in which the sticks are broken: the one with the highest bound, largest first.
 
-        log rho_nk = E[log pi_k] + E[log N(x_n | k)] + E[log N(y_n | x_n, k)].
+        Returns
+        -------
+        order : (n_kept,)
+            Indices of the `n_kept` largest components.
+        groups : (n_kept,)
+            Their groups, numbered anew.
         """
-        forms = self.regression.expected_log_likelihood_forms()
-        m = self.gate.dimension
-        forms[:, : m + 1, : m + 1] += self.gate.expected_log_likelihood_forms()
-        forms[:, m, m] += stick_breaking.expected_log_weights(self.counts, self.concentration)
-        return forms
+        order = np.argsort(-self.counts(scatter), kind="stable")[:n_kept]
+        return order, np.arange(order.size)
 
+    def posterior(self, scatter: Array, groups: Indices) -> MixturePosterior:
+        """Posterior = prior + statistics (M-step), for components in order."""
+        gate, regression = self._families(scatter)
+        counts = self.counts(scatter)
+        return MixturePosterior(
+            gate,
+            regression,
+            stick_breaking.expected_log_weights(counts, self.concentration),
+            stick_breaking.log_expected_weights(counts, self.concentration)[:-1],
+        )
 
-def extend(X: Array, Y: Array) -> Array:
-    """Extended samples z = [x, 1, y] (n, p) of inputs (n, m) and outputs (n, d)."""
-    return np.concatenate([X, np.ones((X.shape[0], 1)), Y], axis=1)
+    def log_evidence(self, scatter: Array, groups: Indices) -> float:
+        """
+        Log probability of labelled data, parameters integrated out.
 
+        The sum over components of log normaliser of the posterior minus that of the prior, and
+        the same for the sticks; without (2 pi)^(-N (m + d) / 2).
+        """
+        sticks = stick_breaking.log_evidence(
+            np.sort(self.counts(scatter))[::-1], self.concentration
+        )
+        return float(np.sum(self.component_log_evidence(scatter))) + sticks
 
-def split(prior: MixturePrior, Z: Array) -> tuple[Array, Array]:
-    """Inputs (n, m) and outputs (n, d) of extended samples (n, p)."""
-    m = prior.n_inputs
-    return Z[:, :m], Z[:, m + 1 :]
+    def component_log_evidence(self, scatter: Array) -> Array:
+        """Log probability (K,) of the samples of each component, were each alone."""
+        gate, regression = self._families(scatter)
+        base = self.gate.log_normalizer() + self.regression.log_normalizer()
+        return gate.log_normalizer() + regression.log_normalizer() - base
 
+    def predictive(self, scatter: Array, groups: Indices) -> MixturePosterior:
+        """
+        All components that a prediction mixes: those in order and, last, the unseen.
 
-def component_counts(prior: MixturePrior, statistics: Array) -> Array:
-    """Weight N_k (K,) that each component holds: the scatter of the constant 1."""
-    m = prior.n_inputs
-    return statistics[:, m, m]
+        The unseen component has the mass beyond the K sticks and the distributions of the prior.
+        """
+        seen = self.posterior(scatter, groups)
+        log_weights = stick_breaking.log_expected_weights(self.counts(scatter), self.concentration)
+        return replace(
+            seen,
+            gate=seen.gate.joined(self.gate),
+            regression=seen.regression.joined(self.regression),
+            log_expected_weights=log_weights,
+        )
 
+    def refitted(self, guess: Self, scatter: Array, groups: Indices) -> Self:
+        """
+        One step of maximising the evidence over the scales of this prior.
 
-def order_by_size(prior: MixturePrior, statistics: Array) -> NDArray[np.intp]:
-    """Indices (K,) that sort the components by falling count, ties by their present order."""
-    return np.argsort(-component_counts(prior, statistics), kind="stable")
+        An EM step: each scale becomes the most probable one given the components' posteriors.
+        It never lowers `log_evidence` + `log_prior_of_scales`.
 
+        Parameters
+        ----------
+        guess
+            The prior as the user stated it, worth one component.
+        scatter, groups
+            Statistics of all components.
+        """
+        gate, regression = self._families(scatter)
+        m, d, K = self.n_inputs, self.n_outputs, scatter.shape[0]
+        return replace(
+            self,
+            gate=self.gate.rescaled(
+                most_probable_scale(
+                    self.gate.dof[0], K, gate.expected_precision_sums(), guess.gate.scales()
+                ),
+                most_probable_scale(
+                    m, K, gate.expected_distances(self.gate.mean), guess.gate.kappa[0]
+                ),
+            ),
+            regression=self.regression.rescaled(
+                most_probable_scale(
+                    self.regression.dof[0],
+                    K,
+                    regression.expected_precision_sums(),
+                    guess.regression.scales(),
+                ),
+                most_probable_scale(
+                    d,
+                    K,
+                    regression.expected_distances(self.regression.mean),
+                    guess.regression.column_scales(),
+                ),
+            ),
+        )
 
-def mixture_posterior(prior: MixturePrior, statistics: Array) -> MixturePosterior:
-    """
-    Posterior = prior + statistics (M-step).
+    def log_prior_of_scales(self, guess: Self) -> float:
+        """Log probability of this prior's scales when `guess` is what was expected of them."""
+        return (
+            log_scale_prior(self.gate.dof[0], self.gate.scales(), guess.gate.scales())
+            + log_scale_prior(self.n_inputs, self.gate.kappa, guess.gate.kappa)
+            + log_scale_prior(
+                self.regression.dof[0], self.regression.scales(), guess.regression.scales()
+            )
+            + log_scale_prior(
+                self.n_outputs, self.regression.column_scales(), guess.regression.column_scales()
+            )
+        )
 
-    Parameters
-    ----------
-    prior
-        Base distribution.
-    statistics : (K, p, p)
-        Scatter matrices of the extended samples, sorted by falling count.
-    """
-    m = prior.n_inputs
-    counts = component_counts(prior, statistics)
-    gate = update_normal_wishart(prior.gate, counts, statistics[:, :m, m], statistics[:, :m, :m])
-    regression = update_matrix_normal_wishart(
-        prior.regression,
-        counts,
-        statistics[:, : m + 1, : m + 1],
-        statistics[:, m + 1 :, : m + 1],
-        statistics[:, m + 1 :, m + 1 :],
-    )
-    return MixturePosterior(gate, regression, counts, prior.concentration)
+    def merge_gains(self, scatter: Array, groups: Indices, pairs: Indices) -> Array:
+        """Change of `log_evidence` (n_pairs,) if the two components of a pair were one."""
+        apart = self.component_log_evidence(scatter)
+        first, second = pairs.T
+        gains = self.component_log_evidence(scatter[first] + scatter[second])
+        gains -= apart[first] + apart[second]
+        counts = self.counts(scatter)
+        sticks = stick_breaking.log_evidence(np.sort(counts)[::-1], self.concentration)
+        for index, (a, b) in enumerate(pairs):
+            merged = np.delete(counts, b)
+            merged[a] += counts[b]
+            merged = np.sort(merged)[::-1]
+            gains[index] += stick_breaking.log_evidence(merged, self.concentration) - sticks
+        return gains
 
+    def united_groups(self, scatter: Array, groups: Indices) -> Indices | None:
+        """Groups (K,) with those united that are better one; None: there is nothing to unite."""
+        return None
 
-def log_evidence(prior: MixturePrior, posterior: MixturePosterior) -> float:
-    """
-    Log probability of labelled data, parameters integrated out, without (2 pi)^(-N (p - 1) / 2).
-
-    The sum over components of log normaliser of the posterior minus that of the prior, and the
-    same for the sticks.
-    """
-    n_components = posterior.counts.size
-    families = float(
-        np.sum(posterior.gate.log_normalizer()) + np.sum(posterior.regression.log_normalizer())
-    )
-    base = float(prior.gate.log_normalizer()[0] + prior.regression.log_normalizer()[0])
-    sticks = stick_breaking.log_evidence(posterior.counts, prior.concentration)
-    return families - n_components * base + sticks
+    def _families(self, scatter: Array) -> tuple[NormalWishart, MatrixNormalWishart]:
+        m, q = self.n_inputs, self.n_regressors
+        counts = self.counts(scatter)
+        gate = update_normal_wishart(self.gate, counts, scatter[:, :m, q - 1], scatter[:, :m, :m])
+        regression = update_matrix_normal_wishart(
+            self.regression, counts, scatter[:, :q, :q], scatter[:, q:, :q], scatter[:, q:, q:]
+        )
+        return gate, regression

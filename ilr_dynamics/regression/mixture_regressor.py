@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InvalidParameterError, NotFittedError
 from .estimator import Estimator
-from .mixture import MixturePosterior, MixturePrior, component_counts, mixture_posterior
+from .features import Regressors
+from .mixture import MixturePosterior, MixturePrior
 from .predictive import (
     ComponentPredictions,
     PredictiveMixture,
@@ -23,6 +24,7 @@ from .predictive import (
     most_probable_only,
 )
 from .predictor import Predictor
+from .prior_mean import PriorMean
 from .scaling import Standardizer
 from .validation import check_array, check_training_data
 
@@ -37,10 +39,12 @@ ACTIVE_COUNT = 1.0
 class MixtureRegressor(Estimator):
     """Base of estimators whose predictive distribution is a mixture of Student-t densities."""
 
-    input_scaling_: Standardizer
+    regressors_: Regressors
     output_scaling_: Standardizer
     prior_: MixturePrior
+    prior_mean_: PriorMean | None
     statistics_: Array
+    groups_: NDArray[np.intp]
     posterior_: MixturePosterior
     lower_bounds_: Array
     converged_: bool
@@ -51,15 +55,17 @@ class MixtureRegressor(Estimator):
     metadata_: dict[str, Any]
     _mixture: PredictiveMixture
 
-    def _set_state(self, prior: MixturePrior, statistics: Array, n_samples: int) -> None:
+    def _set_state(
+        self, prior: MixturePrior, statistics: Array, groups: NDArray[np.intp], n_samples: int
+    ) -> None:
         """Take prior and statistics as what is known; all else follows from them."""
-        posterior = mixture_posterior(prior, statistics)
-        self._mixture = PredictiveMixture.from_posterior(prior, posterior)
+        posterior = prior.posterior(statistics, groups)
+        self._mixture = PredictiveMixture.from_components(prior.predictive(statistics, groups))
         self.prior_ = prior
-        self.statistics_ = statistics
+        self.statistics_, self.groups_ = statistics, groups
         self.posterior_ = posterior
         self.n_samples_ = n_samples
-        self.n_active_ = int(np.sum(component_counts(prior, statistics) > ACTIVE_COUNT))
+        self.n_active_ = int(np.sum(prior.counts(statistics) > ACTIVE_COUNT))
         self.n_features_in_, self.n_outputs_ = prior.n_inputs, prior.n_outputs
 
     def predict(
@@ -96,13 +102,14 @@ class MixtureRegressor(Estimator):
         """
         if mode not in ("mean", "mode"):
             raise InvalidParameterError(f"mode must be 'mean' or 'mode', got {mode!r}")
+        X = self._checked_inputs(X)
         means, variances = [], []
         for block in self._predictions(X):
             used = most_probable_only(block) if mode == "mode" else block
             mean, variance = mean_and_variance(self._mixture, used)
             means.append(mean)
             variances.append(variance)
-        physical_mean = self.output_scaling_.inverse_transform(np.concatenate(means))
+        physical_mean = self._physical(np.concatenate(means), X)
         if not return_std:
             return physical_mean
         return physical_mean, np.sqrt(np.concatenate(variances)) * self.output_scaling_.scale
@@ -119,10 +126,12 @@ class MixtureRegressor(Estimator):
         Returns
         -------
         weights : (n, K + 1)
-            Share of each component; the last is the one not yet seen.
+            Share of each component; the last is the one not yet seen. In a hierarchy the K are
+            the lower components and, behind them, one vacant one for each upper component.
         means : (n, K + 1, n_outputs)
         covariances : (n, K + 1, n_outputs, n_outputs)
         """
+        X = self._checked_inputs(X)
         blocks = list(self._predictions(X))
         scale = self.output_scaling_.scale
         covariances = self._mixture.covariances() * np.outer(scale, scale)
@@ -130,7 +139,7 @@ class MixtureRegressor(Estimator):
         means = np.concatenate([block.means for block in blocks])
         return (
             np.concatenate([block.weights for block in blocks]),
-            self.output_scaling_.inverse_transform(means),
+            self._physical(means, X),
             factors[:, :, None, None] * covariances,
         )
 
@@ -151,11 +160,11 @@ class MixtureRegressor(Estimator):
         """
         if not 0.0 < coverage < 1.0:
             raise InvalidParameterError(f"coverage must lie between 0 and 1, got {coverage!r}")
+        X = self._checked_inputs(X)
         bounds = [interval(self._mixture, block, coverage) for block in self._predictions(X)]
         lower = np.concatenate([low for low, _ in bounds])
         upper = np.concatenate([high for _, high in bounds])
-        scaling = self.output_scaling_
-        return scaling.inverse_transform(lower), scaling.inverse_transform(upper)
+        return self._physical(lower, X), self._physical(upper, X)
 
     def log_predictive_density(self, X: ArrayLike, Y: ArrayLike) -> Array:
         """Log p(y | x) (n,) of inputs (n, n_inputs) and outputs (n, n_outputs), in nats.
@@ -164,7 +173,7 @@ class MixtureRegressor(Estimator):
         """
         self._check_fitted()
         X, Y, _ = check_training_data(X, Y, None, self.n_features_in_, self.n_outputs_)
-        outputs = self.output_scaling_.transform(Y)
+        outputs = (Y - self._physical(np.zeros_like(Y), X)) / self.output_scaling_.scale
         densities = np.empty(X.shape[0])
         start = 0
         for block in self._predictions(X):
@@ -175,6 +184,7 @@ class MixtureRegressor(Estimator):
 
     def responsibilities(self, X: ArrayLike) -> Array:
         """Share (n, K + 1) of each component at inputs (n, n_inputs); the last is the unseen."""
+        X = self._checked_inputs(X)
         return np.concatenate([block.weights for block in self._predictions(X)])
 
     def score(self, X: ArrayLike, Y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -194,7 +204,7 @@ class MixtureRegressor(Estimator):
     def predictor(self) -> Predictor:
         """Return what predicts one input at a time, for control loops; later fits leave it be."""
         self._check_fitted()
-        return Predictor(self._mixture, self.input_scaling_, self.output_scaling_)
+        return Predictor(self._mixture, self.regressors_, self.output_scaling_, self.prior_mean_)
 
     def save(
         self, path: str | os.PathLike[str], metadata: Mapping[str, Any] | None = None
@@ -221,10 +231,20 @@ class MixtureRegressor(Estimator):
         self._check_fitted()
         write_model(path, self, self.metadata_ if metadata is None else metadata)
 
-    def _predictions(self, X: ArrayLike) -> Iterator[ComponentPredictions]:
+    def _checked_inputs(self, X: ArrayLike) -> Array:
         self._check_fitted()
-        checked = check_array(X, "X", self.n_features_in_)
-        return self._mixture.predictions(self.input_scaling_.transform(checked))
+        return check_array(X, "X", self.n_features_in_)
+
+    def _predictions(self, X: Array) -> Iterator[ComponentPredictions]:
+        return self._mixture.predictions(self.regressors_(X))
+
+    def _physical(self, outputs: Array, X: Array) -> Array:
+        """Outputs (n, ..., d) at inputs (n, m) in physical units, the prior mean added."""
+        physical = self.output_scaling_.inverse_transform(outputs)
+        if self.prior_mean_ is None:
+            return physical
+        expected = self.prior_mean_(X)
+        return physical + (expected if physical.ndim == 2 else expected[:, None, :])
 
     def __sklearn_is_fitted__(self) -> bool:
         """Answer scikit-learn's `check_is_fitted`."""

@@ -13,7 +13,7 @@ here it is written for any m, because in sequential learning the posterior becom
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,44 @@ class NormalWishart:
     def dimension(self) -> int:
         """Length m of an input."""
         return int(self.mean.shape[1])
+
+    def __getitem__(self, chosen: NDArray[np.intp]) -> NormalWishart:
+        """Some of these distributions, in the order chosen."""
+        return NormalWishart(
+            self.mean[chosen],
+            self.kappa[chosen],
+            self.inverse_scale[chosen],
+            self.dof[chosen],
+        )
+
+    def joined(self, other: NormalWishart) -> NormalWishart:
+        """These distributions and, behind them, the others."""
+        return NormalWishart(
+            np.concatenate([self.mean, other.mean]),
+            np.concatenate([self.kappa, other.kappa]),
+            np.concatenate([self.inverse_scale, other.inverse_scale]),
+            np.concatenate([self.dof, other.dof]),
+        )
+
+    def scales(self) -> Array:
+        """Diagonal (m,) of a prior's Psi^-1, the scales that the evidence may choose."""
+        return np.diagonal(self.inverse_scale[0])
+
+    def rescaled(self, scales: Array, kappa: Array) -> NormalWishart:
+        """A prior (K = 1) with other scales: Psi^-1 = diag(scales), and another kappa."""
+        return replace(self, inverse_scale=np.diag(scales)[None], kappa=np.reshape(kappa, 1))
+
+    def expected_precision_sums(self) -> Array:
+        """Sum over the components of E[Lambda_ii] (m,)."""
+        precision = inverse_from_cholesky(cholesky(self.inverse_scale))
+        return np.einsum("k,kii->i", self.dof, precision)
+
+    def expected_distances(self, location: Array) -> float:
+        """Sum over the components of E[(mu - location)' Lambda (mu - location)]."""
+        precision = inverse_from_cholesky(cholesky(self.inverse_scale))
+        shift = self.mean - location
+        squared = np.einsum("ki,kij,kj->k", shift, precision, shift)
+        return float(np.sum(self.dimension / self.kappa + self.dof * squared))
 
     def log_normalizer(self) -> Array:
         """Log of the integral (K,) of the unnormalised density, constants that cancel left out."""

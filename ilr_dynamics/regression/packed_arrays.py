@@ -15,6 +15,7 @@ import mmap
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,15 +27,19 @@ __all__ = ["open_arrays", "write_arrays"]
 
 Array = NDArray[np.float64]
 
-MAGIC = b"ilr_dynamics arrays 1\n"
+MAGIC = b"ilr_dynamics arrays 2\n"
 # Whole cache lines: BLAS reads aligned rows faster.
 ALIGNMENT = 64
 MAX_HEADER_BYTES = 1 << 16
 
 
-def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Array]) -> None:
+def write_arrays(
+    path: str | os.PathLike[str], arrays: Mapping[str, Array], header: Mapping[str, Any]
+) -> None:
     """
     Write the arrays atomically, each as little-endian float64 in row-major order.
+
+    `header` holds what JSON can besides them.
 
     Raises
     ------
@@ -42,10 +47,10 @@ def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Array]) -> N
         If the file cannot be written.
     """
     shapes = {name: list(array.shape) for name, array in arrays.items()}
-    header = MAGIC + json.dumps(shapes).encode() + b"\n"
+    text = MAGIC + json.dumps({"header": dict(header), "shapes": shapes}).encode() + b"\n"
     try:
         with atomic_writer(path) as file:
-            file.write(header)
+            file.write(text)
             for array in arrays.values():
                 file.write(b"\0" * (-file.tell() % ALIGNMENT))
                 file.write(np.ascontiguousarray(array, dtype="<f8").tobytes())
@@ -53,9 +58,9 @@ def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Array]) -> N
         raise SnapshotError(f"cannot write the predictor file {path}: {error}") from error
 
 
-def open_arrays(path: str | os.PathLike[str]) -> dict[str, Array]:
+def open_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Array], dict[str, Any]]:
     """
-    Map the arrays of a file, read-only.
+    Map the arrays of a file, read-only, and read what was written besides them.
 
     Raises
     ------
@@ -67,7 +72,7 @@ def open_arrays(path: str | os.PathLike[str]) -> dict[str, Array]:
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError) as error:
         raise SnapshotError(f"cannot map the predictor file {path}: {error}") from error
-    shapes, offset = _read_header(content, path)
+    shapes, header, offset = _read_header(content, path)
     arrays: dict[str, Array] = {}
     for name, shape in shapes.items():
         offset += -offset % ALIGNMENT
@@ -76,22 +81,25 @@ def open_arrays(path: str | os.PathLike[str]) -> dict[str, Array]:
             raise SnapshotError(f"the predictor file {path} ends inside the array {name!r}")
         arrays[name] = np.frombuffer(content, "<f8", size, offset).reshape(shape)
         offset += 8 * size
-    return arrays
+    return arrays, header
 
 
 def _read_header(
     content: mmap.mmap, path: str | os.PathLike[str]
-) -> tuple[dict[str, list[int]], int]:
+) -> tuple[dict[str, list[int]], dict[str, Any], int]:
     end = content.find(b"\n", len(MAGIC), MAX_HEADER_BYTES)
     if content[: len(MAGIC)] != MAGIC or end < 0:
         raise SnapshotError(f"{path} is not a predictor file of ilr_dynamics")
     try:
-        shapes = json.loads(content[len(MAGIC) : end])
-    except (ValueError, RecursionError) as error:
+        text = json.loads(content[len(MAGIC) : end])
+        shapes, header = text["shapes"], text["header"]
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise SnapshotError(f"the header of the predictor file {path} is damaged") from error
     if not isinstance(shapes, dict) or not all(map(_is_shape, shapes.values())):
         raise SnapshotError(f"the header of the predictor file {path} must hold shapes by name")
-    return shapes, end + 1
+    if not isinstance(header, dict):
+        raise SnapshotError(f"the header of the predictor file {path} must hold values by name")
+    return shapes, header, end + 1
 
 
 def _is_shape(value: object) -> bool:

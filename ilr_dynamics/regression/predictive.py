@@ -21,17 +21,17 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax, logsumexp
+from scipy.special import fdtri, log_softmax, logsumexp
 
-from . import stick_breaking
 from .linear_algebra import cholesky, log_determinant, multivariate_log_gamma
-from .mixture import MixturePosterior, MixturePrior
+from .mixture import MixturePosterior
 from .products import form_coefficients, pairwise_products
 from .quantiles import mixture_quantile
 
 __all__ = [
     "ComponentPredictions",
     "PredictiveMixture",
+    "explained",
     "interval",
     "log_conditional_density",
     "mean_and_variance",
@@ -84,8 +84,8 @@ class PredictiveMixture:
         Log weight of a component at its centre.
     exponents : (K + 1,)
         (nu + 1) / 2.
-    distance_coefficients : (q (q + 1) / 2, K + 1)
-        Scaled squared distance to the centre from the products of u.
+    distance_coefficients : ((m + 1) (m + 2) / 2, K + 1)
+        Scaled squared distance to the centre from the products of [x, 1].
     maps : (K + 1, d, q)
         M.
     widening_coefficients : (q (q + 1) / 2, K + 1)
@@ -105,28 +105,24 @@ class PredictiveMixture:
     dofs: Array
 
     @classmethod
-    def from_posterior(cls, prior: MixturePrior, posterior: MixturePosterior) -> PredictiveMixture:
-        """Collect the components of the posterior and, last, the base prior."""
-        gates = (posterior.gate, prior.gate)
-        regressions = (posterior.regression, prior.regression)
-
-        def stacked(parts: list[Array]) -> Array:
-            return np.concatenate(parts)
-
-        log_shares = stick_breaking.log_expected_weights(posterior.counts, posterior.concentration)
+    def from_components(cls, components: MixturePosterior) -> PredictiveMixture:
+        """Evaluate what does not depend on the query; the last component is the unseen one."""
+        gate, regression = components.gate, components.regression
         return cls(
-            log_constants=log_shares + stacked([g.predictive_log_constants() for g in gates]),
-            exponents=0.5 * (stacked([g.dof for g in gates]) + 1.0),
-            distance_coefficients=form_coefficients(
-                stacked([g.predictive_forms() for g in gates])
-            ),
-            maps=stacked([r.mean for r in regressions]),
-            widening_coefficients=form_coefficients(
-                stacked([r.slope_covariance() for r in regressions])
-            ),
-            noise_shapes=stacked([r.noise_shape() for r in regressions]),
-            dofs=stacked([r.predictive_dof() for r in regressions]),
+            log_constants=components.log_expected_weights + gate.predictive_log_constants(),
+            exponents=0.5 * (gate.dof + 1.0),
+            distance_coefficients=form_coefficients(gate.predictive_forms()),
+            maps=regression.mean,
+            widening_coefficients=form_coefficients(regression.slope_covariance()),
+            noise_shapes=regression.noise_shape(),
+            dofs=regression.predictive_dof(),
         )
+
+    @cached_property
+    def n_inputs(self) -> int:
+        """Length m of an input."""
+        # The inverse of (m + 1) (m + 2) / 2.
+        return int(np.sqrt(2.0 * self.distance_coefficients.shape[0])) - 1
 
     @property
     def n_outputs(self) -> int:
@@ -137,23 +133,29 @@ class PredictiveMixture:
         """Covariance (K + 1, d, d) of each component where the map is certain (factor 1)."""
         return self.noise_shapes * (self.dofs / (self.dofs - 2.0))[:, None, None]
 
-    def predictions(self, X: Array) -> Iterator[ComponentPredictions]:
-        """Evaluate standardised inputs (n, m), a block of rows at a time."""
-        for start in range(0, X.shape[0], BLOCK_ROWS):
-            U, F = _regressor_products(X[start : start + BLOCK_ROWS])
+    def predictions(self, U: Array) -> Iterator[ComponentPredictions]:
+        """Evaluate regressors (n, q), a block of rows at a time."""
+        for start in range(0, U.shape[0], BLOCK_ROWS):
+            block = U[start : start + BLOCK_ROWS]
+            distance = self.distances(block)
+            log_densities = self.log_constants - self.exponents * np.log1p(distance)
             yield ComponentPredictions(
-                log_weights=log_softmax(self._log_input_densities(F), axis=1),
-                means=np.einsum("nq,kdq->nkd", U, self.maps, optimize=True),
-                factors=1.0 + F @ self.widening_coefficients,
+                log_weights=log_softmax(log_densities, axis=1),
+                means=np.einsum("nq,kdq->nkd", block, self.maps, optimize=True),
+                factors=1.0 + pairwise_products(block) @ self.widening_coefficients,
             )
+
+    def distances(self, U: Array) -> Array:
+        """Scaled squared distance (n, K + 1) of regressors (n, q) to each centre."""
+        gate_inputs = np.delete(U, np.s_[self.n_inputs : -1], axis=1)
+        products = pairwise_products(gate_inputs)
+        return np.maximum(products @ self.distance_coefficients, 0.0)
 
     def log_output_densities(self, predictions: ComponentPredictions, Y: Array) -> Array:
         """Log Student-t density (n, K + 1) of standardised outputs (n, d) under each component."""
         d = self.n_outputs
         factor = cholesky(self.noise_shapes)
-        residuals = np.moveaxis(Y[:, None, :] - predictions.means, 0, 2)
-        whitened = np.linalg.solve(factor, residuals)
-        distance = np.sum(whitened**2, axis=1).T / predictions.factors
+        distance = self.output_distances(predictions, Y)
         half = 0.5 * (self.dofs + d)
         constants = (
             multivariate_log_gamma(half, 1)
@@ -167,9 +169,11 @@ class PredictiveMixture:
             - half * np.log1p(distance / self.dofs)
         )
 
-    def _log_input_densities(self, F: Array) -> Array:
-        distance = F @ self.distance_coefficients
-        return self.log_constants - self.exponents * np.log1p(np.maximum(distance, 0.0))
+    def output_distances(self, predictions: ComponentPredictions, Y: Array) -> Array:
+        """Squared distance (n, K + 1) of standardised outputs (n, d) in units of the shape."""
+        residuals = np.moveaxis(Y[:, None, :] - predictions.means, 0, 2)
+        whitened = np.linalg.solve(cholesky(self.noise_shapes), residuals)
+        return np.asarray(np.sum(whitened**2, axis=1).T / predictions.factors)
 
 
 def mean_and_variance(
@@ -226,11 +230,11 @@ def log_conditional_density(
     return np.asarray(logsumexp(log_terms + predictions.log_weights, axis=1))
 
 
-def most_probable(mixture: PredictiveMixture, X: Array, Y: Array) -> NDArray[np.intp]:
-    """Component (n,) with the largest probability given both x (n, m) and y (n, d); K: unseen."""
-    labels = np.empty(X.shape[0], dtype=np.intp)
+def most_probable(mixture: PredictiveMixture, U: Array, Y: Array) -> NDArray[np.intp]:
+    """Component (n,) with the largest probability given u (n, q) and y (n, d); last: unseen."""
+    labels = np.empty(U.shape[0], dtype=np.intp)
     start = 0
-    for block in mixture.predictions(X):
+    for block in mixture.predictions(U):
         rows = slice(start, start + block.log_weights.shape[0])
         log_terms = mixture.log_output_densities(block, Y[rows])
         labels[rows] = np.argmax(log_terms + block.log_weights, axis=1)
@@ -238,6 +242,30 @@ def most_probable(mixture: PredictiveMixture, X: Array, Y: Array) -> NDArray[np.
     return labels
 
 
-def _regressor_products(X: Array) -> tuple[Array, Array]:
-    U = np.concatenate([X, np.ones((X.shape[0], 1))], axis=1)
-    return U, pairwise_products(U)
+def explained(mixture: PredictiveMixture, U: Array, Y: Array, level: float) -> NDArray[np.bool_]:
+    """
+    Tell which samples some component holds to be its own.
+
+    A sample is when neither its input nor its output lies among the `level` that the component
+    expects farthest out: both squared distances, divided by their dimensions, are F-distributed.
+
+    Parameters
+    ----------
+    U, Y : (n, q), (n, d)
+        Regressors and outputs, in standard units.
+    level
+        Share of its own samples that a component would not recognise, by either.
+    """
+    m, d = mixture.n_inputs, mixture.n_outputs
+    input_dofs = 2.0 * mixture.exponents[:-1] - m
+    input_limits = m / input_dofs * fdtri(m, input_dofs, 1.0 - level)
+    output_limits = d * fdtri(d, mixture.dofs[:-1], 1.0 - level)
+    result = np.empty(U.shape[0], dtype=bool)
+    start = 0
+    for block in mixture.predictions(U):
+        rows = slice(start, start + block.log_weights.shape[0])
+        near = mixture.distances(U[rows])[:, :-1] <= input_limits
+        near &= mixture.output_distances(block, Y[rows])[:, :-1] <= output_limits
+        result[rows] = np.any(near, axis=1)
+        start = rows.stop
+    return result

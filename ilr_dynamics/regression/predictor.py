@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
 from dataclasses import fields
 from typing import NamedTuple
 
@@ -14,9 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InvalidDataError, SnapshotError
+from .features import Regressors
 from .packed_arrays import open_arrays, write_arrays
 from .predictive import PredictiveMixture
+from .prior_mean import PriorMean
 from .scaling import Standardizer
+from .transforms import pack_transforms, unpack_transforms
 
 __all__ = ["Prediction", "Predictor"]
 
@@ -63,24 +65,37 @@ class Predictor:
     ----------
     mixture
         Predictive distribution in standard units.
-    inputs, outputs
-        Physical to standard units.
+    regressors
+        Inputs in physical units to regressors in standard units.
+    outputs
+        Outputs in physical to standard units.
+    prior_mean
+        What is added to the mixture's mean, if anything.
     """
 
     def __init__(
-        self, mixture: PredictiveMixture, inputs: Standardizer, outputs: Standardizer
+        self,
+        mixture: PredictiveMixture,
+        regressors: Regressors,
+        outputs: Standardizer,
+        prior_mean: PriorMean | None = None,
     ) -> None:
         self._mixture = mixture
-        self._inputs = inputs
+        self._regressors = regressors
+        self._inputs = regressors.scaling
         self._outputs = outputs
-        self._rows, self._columns = np.triu_indices(inputs.location.size + 1)
+        self._prior_mean = prior_mean
+        n_inputs, n_regressors = self._inputs.location.size, mixture.maps.shape[2]
+        self._is_linear = n_regressors == n_inputs + 1
+        self._rows, self._columns = np.triu_indices(n_inputs + 1)
+        self._regressor_rows, self._regressor_columns = np.triu_indices(n_regressors)
         # Component by component in memory: each is read whole, or not at all.
         self._distances = np.ascontiguousarray(mixture.distance_coefficients.T)
         self._widenings = np.ascontiguousarray(mixture.widening_coefficients.T)
         self._variances = np.ascontiguousarray(
             np.diagonal(mixture.covariances(), axis1=1, axis2=2)
         )
-        self._u = np.ones(inputs.location.size + 1)
+        self._x = np.ones(n_inputs + 1)
 
     @property
     def n_inputs(self) -> int:
@@ -106,14 +121,14 @@ class Predictor:
         InvalidDataError
             If x has another shape, or is not finite or so large that its square is not.
         """
-        mixture, u = self._mixture, self._u
+        mixture, standard = self._mixture, self._x
         if np.shape(x) != self._inputs.location.shape:
             raise InvalidDataError(
                 f"a query must have shape {self._inputs.location.shape}, got {np.shape(x)}"
             )
-        np.subtract(x, self._inputs.location, out=u[:-1])
-        u[:-1] /= self._inputs.scale
-        products = u[self._rows] * u[self._columns]
+        np.subtract(x, self._inputs.location, out=standard[:-1])
+        standard[:-1] /= self._inputs.scale
+        products = standard[self._rows] * standard[self._columns]
 
         distance = np.maximum(self._distances @ products, 0.0)
         log_weights = mixture.log_constants - mixture.exponents * np.log1p(distance)
@@ -123,6 +138,10 @@ class Predictor:
             raise InvalidDataError(f"a query must be finite, got {np.asarray(x).tolist()}")
         weights /= total
 
+        u = standard
+        if not self._is_linear:
+            u = self._regressors(np.asarray(x, dtype=float)[None])[0]
+            products = u[self._regressor_rows] * u[self._regressor_columns]
         active = _active_components(weights)
         shares = weights[active]
         # One flat matrix-vector product: NumPy would call BLAS once a component.
@@ -132,8 +151,11 @@ class Predictor:
         widening = 1.0 + self._widenings[active] @ products
         variances = widening[:, None] * self._variances[active] + (means - mean) ** 2
         best = int(weights.argmax())
+        physical_mean = mean * self._outputs.scale + self._outputs.location
+        if self._prior_mean is not None:
+            physical_mean += self._prior_mean(np.asarray(x, dtype=float)[None])[0]
         return Prediction(
-            mean=mean * self._outputs.scale + self._outputs.location,
+            mean=physical_mean,
             std=np.sqrt(shares @ variances) * self._outputs.scale,
             component=best if best < weights.size - 1 else -1,
             unseen_weight=float(weights[-1]),
@@ -146,10 +168,8 @@ class Predictor:
         }
         for name in TRANSPOSED:
             arrays[name] = arrays[name].T
-        for name, scaling in (("input", self._inputs), ("output", self._outputs)):
-            arrays[f"{name}_location"] = scaling.location
-            arrays[f"{name}_scale"] = scaling.scale
-        write_arrays(path, arrays)
+        header, parts = pack_transforms(self._regressors, self._outputs, self._prior_mean)
+        write_arrays(path, {**arrays, **parts}, header)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Predictor:
@@ -161,15 +181,20 @@ class Predictor:
         SnapshotError
             If the file is missing or damaged.
         """
-        arrays = open_arrays(path)
+        arrays, header = open_arrays(path)
         shapes = {name: array.shape for name, array in arrays.items()}
-        if shapes != _expected_shapes(shapes):
+        n, d, q = (*shapes.get("maps", ()), 0, 0, 0)[:3]
+        try:
+            transforms = unpack_transforms(header, arrays, n_regressors=q, n_outputs=d)
+        except (LookupError, TypeError, ValueError) as error:
+            raise SnapshotError(f"the file {path} makes no predictor: {error}") from error
+        expected = _expected_shapes(n, d, q, transforms[0].n_inputs)
+        mixture = {name: arrays[name] for name in expected if name in arrays}
+        if {name: array.shape for name, array in mixture.items()} != expected:
             raise SnapshotError(f"the arrays of {path} make no predictor: {shapes}")
-        inputs = Standardizer(arrays.pop("input_location"), arrays.pop("input_scale"))
-        outputs = Standardizer(arrays.pop("output_location"), arrays.pop("output_scale"))
         for name in TRANSPOSED:
-            arrays[name] = arrays[name].T
-        return cls(PredictiveMixture(**arrays), inputs, outputs)
+            mixture[name] = mixture[name].T
+        return cls(PredictiveMixture(**mixture), *transforms)
 
 
 def _active_components(weights: Array) -> NDArray[np.intp] | slice:
@@ -179,19 +204,14 @@ def _active_components(weights: Array) -> NDArray[np.intp] | slice:
     return active if active.size < MANY_ACTIVE * weights.size else slice(None)
 
 
-def _expected_shapes(found: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
-    """Shapes of a predictor's arrays, with the sizes read off `maps`."""
-    n, d, q = (*found.get("maps", ()), 0, 0, 0)[:3]
+def _expected_shapes(n: int, d: int, q: int, m: int) -> dict[str, tuple[int, ...]]:
+    """Shapes of a predictive mixture of n components, transposed where the file has it so."""
     return {
         "log_constants": (n,),
         "exponents": (n,),
-        "distance_coefficients": (n, q * (q + 1) // 2),
+        "distance_coefficients": (n, (m + 1) * (m + 2) // 2),
         "maps": (n, d, q),
         "widening_coefficients": (n, q * (q + 1) // 2),
         "noise_shapes": (n, d, d),
         "dofs": (n,),
-        "input_location": (q - 1,),
-        "input_scale": (q - 1,),
-        "output_location": (d,),
-        "output_scale": (d,),
     }

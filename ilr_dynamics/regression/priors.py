@@ -17,6 +17,7 @@ def isotropic_prior(
     n_inputs: int,
     n_outputs: int,
     *,
+    n_features: int = 0,
     concentration: float,
     input_spread: float,
     input_strength: float,
@@ -32,6 +33,8 @@ def isotropic_prior(
     ----------
     n_inputs, n_outputs
         Lengths m of an input and d of an output.
+    n_features
+        Number of regressors besides the inputs and the constant, expected to matter like inputs.
     concentration
         alpha_0 of the Dirichlet process.
     input_spread
@@ -52,7 +55,8 @@ def isotropic_prior(
     """
     input_precision_dof = n_inputs + 1.0 + input_strength
     noise_precision_dof = n_outputs + 1.0 + noise_strength
-    column_precision = np.full(n_inputs + 1, n_inputs * (noise_std / slope_scale) ** 2)
+    n_regressors = n_inputs + n_features + 1
+    column_precision = np.full(n_regressors, n_inputs * (noise_std / slope_scale) ** 2)
     column_precision[-1] = noise_std**2
     return MixturePrior(
         gate=NormalWishart(
@@ -62,7 +66,7 @@ def isotropic_prior(
             dof=np.array([input_precision_dof]),
         ),
         regression=MatrixNormalWishart(
-            mean=np.zeros((1, n_outputs, n_inputs + 1)),
+            mean=np.zeros((1, n_outputs, n_regressors)),
             column_precision=np.diag(column_precision)[None],
             inverse_scale=(noise_strength * noise_std**2 * np.eye(n_outputs))[None],
             dof=np.array([noise_precision_dof]),

@@ -18,24 +18,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import IlrDynamicsError, SnapshotError
+from .hierarchy import HierarchicalPrior
+from .hilr import HILR
 from .ilr import ILR
 from .matrix_normal_wishart import MatrixNormalWishart
-from .mixture import MixturePrior, component_counts
+from .mixture import MixturePrior
 from .mixture_regressor import MixtureRegressor
 from .normal_wishart import NormalWishart
-from .scaling import Standardizer
 from .snapshot_file import read_snapshot, write_snapshot
+from .transforms import pack_transforms, unpack_transforms
 
 __all__ = ["load_snapshot", "write_model"]
 
 Array = NDArray[np.float64]
 
-MODEL_CLASSES: dict[str, type[MixtureRegressor]] = {"ILR": ILR}
+MODEL_CLASSES: dict[str, type[MixtureRegressor]] = {"ILR": ILR, "HILR": HILR}
 
 # Sums of outer products are positive semidefinite, but for rounding.
 ROUNDING = 1e-8
-# Beyond all units anyone measures in: the squares of such numbers stay finite.
-MAX_SCALE = 1e30
 
 
 def write_model(
@@ -54,15 +54,23 @@ def write_model(
         "regression_dof": prior.regression.dof,
         "concentration": np.array([prior.concentration]),
         "statistics": model.statistics_,
+        "groups": model.groups_,
         "lower_bounds": model.lower_bounds_,
-        "input_location": model.input_scaling_.location,
-        "input_scale": model.input_scaling_.scale,
-        "output_location": model.output_scaling_.location,
-        "output_scale": model.output_scaling_.scale,
     }
+    if isinstance(prior, HierarchicalPrior):
+        arrays["upper"] = np.array([prior.upper_concentration, prior.upper_strength])
+    transforms, parts = pack_transforms(
+        model.regressors_, model.output_scaling_, model.prior_mean_
+    )
+    arrays.update(parts)
     header = {
         "class": type(model).__name__,
-        "parameters": {name: _jsonable(value) for name, value in model.get_params().items()},
+        "parameters": {
+            name: _jsonable(value)
+            for name, value in model.get_params().items()
+            if name != "prior_mean"  # kept among the transforms
+        },
+        "transforms": transforms,
         "n_samples": model.n_samples_,
         "converged": model.converged_,
         "metadata": dict(metadata),
@@ -82,13 +90,21 @@ def load_snapshot(path: str | os.PathLike[str]) -> MixtureRegressor:
     header, arrays = read_snapshot(path)
     try:
         model = MODEL_CLASSES[header["class"]](**header["parameters"])
-        prior, statistics = _checked_state(arrays)
-        model.input_scaling_ = _scaling(arrays, "input", prior.n_inputs)
-        model.output_scaling_ = _scaling(arrays, "output", prior.n_outputs)
+        prior, statistics, groups = _checked_state(arrays, hierarchical=isinstance(model, HILR))
+        transforms = unpack_transforms(
+            header["transforms"],
+            arrays,
+            n_regressors=prior.n_regressors,
+            n_outputs=prior.n_outputs,
+        )
+        model.regressors_, model.output_scaling_, model.prior_mean_ = transforms
+        if model.regressors_.n_inputs != prior.n_inputs:
+            raise ValueError(f"the input scaling must hold {prior.n_inputs} locations and scales")
+        model.set_params(prior_mean=model.prior_mean_)
         model.lower_bounds_ = arrays["lower_bounds"]
         model.converged_ = bool(header["converged"])
         model.metadata_ = dict(header["metadata"])
-        model._set_state(prior, statistics, int(header["n_samples"]))
+        model._set_state(prior, statistics, groups, int(header["n_samples"]))
     except (LookupError, TypeError, ValueError, IlrDynamicsError) as error:
         raise SnapshotError(
             f"the snapshot {path} is not consistent in itself: {type(error).__name__}: {error}"
@@ -96,17 +112,19 @@ def load_snapshot(path: str | os.PathLike[str]) -> MixtureRegressor:
     return model
 
 
-def _checked_state(arrays: Mapping[str, Array]) -> tuple[MixturePrior, Array]:
+def _checked_state(
+    arrays: Mapping[str, Array], hierarchical: bool
+) -> tuple[MixturePrior, Array, NDArray[np.intp]]:
     m = arrays["gate_mean"].shape[-1]
-    d = arrays["regression_mean"].shape[1]
-    p = m + 1 + d
+    d, q = arrays["regression_mean"].shape[1:]
+    p = q + d
     shapes = {
         "gate_mean": (1, m),
         "gate_kappa": (1,),
         "gate_inverse_scale": (1, m, m),
         "gate_dof": (1,),
-        "regression_mean": (1, d, m + 1),
-        "regression_column_precision": (1, m + 1, m + 1),
+        "regression_mean": (1, d, q),
+        "regression_column_precision": (1, q, q),
         "regression_inverse_scale": (1, d, d),
         "regression_dof": (1,),
         "concentration": (1,),
@@ -128,31 +146,32 @@ def _checked_state(arrays: Mapping[str, Array]) -> tuple[MixturePrior, Array]:
         MatrixNormalWishart(*(arrays[f"regression_{name}"] for name in _REGRESSION_FIELDS)),
         float(arrays["concentration"][0]),
     )
+    if hierarchical:
+        if arrays["upper"].shape != (2,) or not np.all(arrays["upper"] > 0.0):
+            raise ValueError("upper must hold a concentration and a strength above 0")
+        prior = HierarchicalPrior(
+            prior.gate, prior.regression, prior.concentration, *map(float, arrays["upper"])
+        )
     statistics = arrays["statistics"]
     if statistics.ndim != 3 or statistics.shape[1:] != (p, p) or statistics.shape[0] == 0:
         raise ValueError(f"statistics has shape {statistics.shape}, expected (K, {p}, {p})")
     spectra = np.linalg.eigvalsh(statistics)
     if np.any(spectra[:, 0] < -ROUNDING * spectra[:, -1]):
         raise ValueError("the statistics of a component are not positive semidefinite")
-    counts = component_counts(prior, statistics)
-    if np.any(np.diff(counts) > 0.0) or counts[-1] < 0.0:
+    groups = arrays["groups"].astype(np.intp)
+    if groups.shape != statistics.shape[:1] or np.any(groups != arrays["groups"]):
+        raise ValueError(f"groups must hold {statistics.shape[0]} integers")
+    counts = prior.counts(statistics)
+    order, ordered_groups = prior.arrange(statistics, groups, groups.size)
+    if np.any(counts < 0.0) or np.any(order != np.arange(groups.size)):
         raise ValueError("the counts of the components must not be negative and must fall")
-    return prior, statistics
+    if np.any(ordered_groups != groups):
+        raise ValueError("the groups of the components must be numbered in their order")
+    return prior, statistics, groups
 
 
 _GATE_FIELDS = ("mean", "kappa", "inverse_scale", "dof")
 _REGRESSION_FIELDS = ("mean", "column_precision", "inverse_scale", "dof")
-
-
-def _scaling(arrays: Mapping[str, Array], name: str, size: int) -> Standardizer:
-    location, scale = arrays[f"{name}_location"], arrays[f"{name}_scale"]
-    if location.shape != (size,) or scale.shape != (size,):
-        raise ValueError(f"the {name} scaling must hold {size} locations and scales")
-    if np.any(scale < 1.0 / MAX_SCALE) or np.any(np.maximum(scale, abs(location)) > MAX_SCALE):
-        raise ValueError(
-            f"the {name} scaling must hold scales from {1.0 / MAX_SCALE:g} to {MAX_SCALE:g}"
-        )
-    return Standardizer(location, scale)
 
 
 def _jsonable(value: Any) -> Any:

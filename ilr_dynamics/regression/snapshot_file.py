@@ -28,7 +28,7 @@ __all__ = ["read_snapshot", "write_snapshot"]
 Array = NDArray[np.float64]
 
 FORMAT_NAME = "ilr_dynamics snapshot"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 HEADER = "header"
 MAX_BYTES = 2 << 30
 # What zipfile and numpy raise on damaged bytes; RuntimeError: a member that claims to be encrypted

@@ -1,0 +1,170 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""
+From inputs to regressors: standard units, features, and the constant.
+
+The linear terms are always among the regressors, u = [x, further features of x, 1]; features add
+to them. Where a component is active is decided on x alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InvalidParameterError
+from .scaling import Standardizer
+
+__all__ = ["FeatureFunction", "Regressors", "register_features"]
+
+Array = NDArray[np.float64]
+FeatureFunction = Callable[[Array], Array]
+
+LINEAR = "linear"
+POLYNOMIAL = "polynomial"
+# More cross terms than this are a mistake: each costs a column and row of every matrix.
+MAX_FEATURES = 1000
+
+_registered: dict[str, FeatureFunction] = {}
+
+
+def register_features(name: str, function: FeatureFunction) -> None:
+    """
+    Give a feature function a name, by which estimators and snapshots refer to it.
+
+    A program that loads a snapshot must register the function first: snapshots never hold code.
+
+    Parameters
+    ----------
+    name
+        Name to use as ``ILR(features=name)``.
+    function
+        From inputs (n, m) in physical units to features (n, r) besides the inputs themselves,
+        r > 0.
+
+    Raises
+    ------
+    InvalidParameterError
+        If the name is one of the package's own.
+    """
+    if name in (LINEAR, POLYNOMIAL):
+        raise InvalidParameterError(f"the features {name!r} are the package's own")
+    _registered[name] = function
+
+
+@dataclass(frozen=True)
+class Regressors:
+    """
+    From inputs in physical units to regressors u = [x, features, 1] in standard units.
+
+    Parameters
+    ----------
+    scaling
+        Of the inputs.
+    features
+        "linear", "polynomial" or a registered name.
+    degree
+        Highest degree of the polynomial.
+    feature_scaling
+        Of what a registered function returns; polynomials are taken of standardised inputs.
+    """
+
+    scaling: Standardizer
+    features: str
+    degree: int
+    feature_scaling: Standardizer
+
+    @classmethod
+    def from_data(
+        cls, scaling: Standardizer, features: object, degree: int, X: Array, weights: Array
+    ) -> Regressors:
+        """
+        Fix the scaling of the features by the data they are first taken of.
+
+        Parameters
+        ----------
+        scaling
+            Of the inputs.
+        features, degree
+            As for the estimators.
+        X : (n, m)
+            Inputs in physical units.
+        weights : (n,)
+            Sample weights.
+
+        Raises
+        ------
+        InvalidParameterError
+            If there are no features of that name, or they are not finite or too many.
+        """
+        if features not in (LINEAR, POLYNOMIAL, *_registered):
+            raise InvalidParameterError(
+                f"features must be one of {[LINEAR, POLYNOMIAL, *_registered]}, got {features!r}; "
+                "others are made known by register_features"
+            )
+        name = str(features)
+        nothing = Standardizer(np.zeros(0), np.zeros(0))
+        if name == POLYNOMIAL:
+            n_terms = len(_exponents(scaling.location.size, degree))
+            if n_terms > MAX_FEATURES:
+                raise InvalidParameterError(
+                    f"a polynomial of degree {degree} in {scaling.location.size} inputs has "
+                    f"{n_terms} terms, expected at most {MAX_FEATURES}"
+                )
+        if name not in _registered:
+            return cls(scaling, name, degree, nothing)
+        values = _evaluated(name, X)
+        return cls(
+            scaling, name, degree, Standardizer.from_data(values, weights, None, None, "feature")
+        )
+
+    @property
+    def n_inputs(self) -> int:
+        """Length m of an input."""
+        return int(self.scaling.location.size)
+
+    def __call__(self, X: Array) -> Array:
+        """Regressors (n, q) of inputs (n, m)."""
+        standard = self.scaling.transform(X)
+        one = np.ones((X.shape[0], 1))
+        if self.features == LINEAR:
+            return np.concatenate([standard, one], axis=1)
+        if self.features == POLYNOMIAL:
+            further = _monomials(standard, self.degree)
+        else:
+            further = self.feature_scaling.transform(_evaluated(self.features, X))
+        return np.concatenate([standard, further, one], axis=1)
+
+
+def _exponents(n_inputs: int, degree: int) -> list[tuple[int, ...]]:
+    """Inputs that are multiplied in each monomial of degree 2 to `degree`."""
+    return [
+        factors
+        for total in range(2, degree + 1)
+        for factors in combinations_with_replacement(range(n_inputs), total)
+    ]
+
+
+def _monomials(X: Array, degree: int) -> Array:
+    columns = [np.prod(X[:, factors], axis=1) for factors in _exponents(X.shape[1], degree)]
+    return np.stack(columns, axis=1) if columns else np.zeros((X.shape[0], 0))
+
+
+def _evaluated(name: str, X: Array) -> Array:
+    if name not in _registered:
+        raise InvalidParameterError(
+            f"the features {name!r} are not known here: call register_features first"
+        )
+    values = np.asarray(_registered[name](X), dtype=float)
+    if values.ndim != 2 or values.shape[0] != X.shape[0] or not 0 < values.shape[1] < MAX_FEATURES:
+        raise InvalidParameterError(
+            f"the features {name!r} must have shape ({X.shape[0]}, r), r from 1 to "
+            f"{MAX_FEATURES}, got {values.shape}"
+        )
+    if not np.all(np.isfinite(values)):
+        raise InvalidParameterError(f"the features {name!r} are not finite at some input")
+    return values

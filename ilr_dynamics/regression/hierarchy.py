@@ -1,0 +1,249 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The infinite mixture of infinite mixtures: upper components that share a slope.
+
+Both levels in one list: the lower components, sorted by upper component. The label of a sample is
+the pair (upper, lower); its responsibility summed over the lower ones is the upper one's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import stick_breaking
+from .hyperparameters import log_scale_prior, most_probable_scale
+from .mixture import MixturePosterior, MixturePrior
+from .pairs import best_disjoint, neighbours
+from .tied_components import (
+    GroupedSums,
+    TiedGates,
+    TiedRegressions,
+    tied_gates,
+    tied_regressions,
+)
+
+__all__ = ["HierarchicalPrior"]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class HierarchicalPrior(MixturePrior):
+    """
+    Base distributions of both levels.
+
+    `gate` has the prior of the input precisions and, as kappa, kappa_0: how strongly lower centres
+    are tied to their upper centre. `concentration` is alpha_0, that of the lower level.
+
+    Parameters
+    ----------
+    upper_concentration
+        beta_0 > 0: the larger, the more upper components are expected.
+    upper_strength
+        lambda_0: how strongly upper centres are tied to the prior's location.
+    """
+
+    upper_concentration: float
+    upper_strength: float
+
+    def arrange(self, scatter: Array, groups: Indices, n_kept: int) -> tuple[Indices, Indices]:
+        """Sort by upper component, the one with the largest total first; within it by count."""
+        counts = self.counts(scatter)
+        order = np.argsort(-counts, kind="stable")[:n_kept]
+        _, members = np.unique(groups[order], return_inverse=True)
+        totals = np.bincount(members, weights=counts[order])
+        rank = np.empty(totals.size, dtype=np.intp)
+        rank[np.argsort(-totals, kind="stable")] = np.arange(totals.size)
+        by_group = np.argsort(rank[members], kind="stable")
+        return order[by_group], rank[members][by_group]
+
+    def posterior(self, scatter: Array, groups: Indices) -> MixturePosterior:
+        """Posterior of each lower component, for components in order."""
+        gates, regressions = self._tied(scatter, groups)
+        counts = self.counts(scatter)
+        totals, per_group = self._per_group(counts, groups)
+        upper = stick_breaking.expected_log_weights(totals, self.upper_concentration)
+        lower = [
+            stick_breaking.expected_log_weights(of_group, self.concentration)
+            for of_group in per_group
+        ]
+        expected_log_weights = upper[groups] + np.concatenate(lower)
+        log_expected_weights = self._log_expected_weights(counts, groups)[0]
+        return MixturePosterior(
+            gates.components, regressions.components, expected_log_weights, log_expected_weights
+        )
+
+    def log_evidence(self, scatter: Array, groups: Indices) -> float:
+        """Log probability of data with labels of both levels, parameters integrated out."""
+        order, groups = self.arrange(scatter, groups, groups.size)
+        return self._ordered_log_evidence(scatter[order], groups)
+
+    def predictive(self, scatter: Array, groups: Indices) -> MixturePosterior:
+        """
+        All components that a prediction mixes: K in order, G vacant ones, and the unseen.
+
+        The mass beyond the lower sticks of an upper component belongs to a lower component of it
+        without samples: with the slope that is known, but where and with which offset is not. The
+        mass beyond the upper sticks belongs to the unseen component, which has the distributions
+        of the prior.
+        """
+        counts = self.counts(scatter)
+        n_groups = int(groups[-1]) + 1
+        # A lower component without samples, last in each group.
+        with_vacant = np.argsort(np.append(groups, np.arange(n_groups)), kind="stable")
+        padded = np.concatenate([scatter, np.zeros((n_groups, *scatter.shape[1:]))])
+        gates, regressions = self._tied(
+            padded[with_vacant], np.append(groups, np.arange(n_groups))[with_vacant]
+        )
+        # Back to: all that have samples, then the vacant ones.
+        back = np.argsort(with_vacant, kind="stable")
+        gate, regression = gates.components[back], regressions.components[back]
+        seen, vacant, unseen = self._log_expected_weights(counts, groups)
+        kappa0, lambda0 = self.gate.kappa, self.upper_strength
+        # The centre of a new lower component of a new upper one: the variances of both add up.
+        base = replace(self.gate, kappa=kappa0 * lambda0 / (kappa0 + lambda0))
+        return MixturePosterior(
+            gate.joined(base),
+            regression.joined(self.regression),
+            np.zeros(0),
+            np.concatenate([seen, vacant, [unseen]]),
+        )
+
+    def refitted(self, guess: Self, scatter: Array, groups: Indices) -> Self:
+        """One step of maximising the evidence over the scales, as without a hierarchy."""
+        gates, regressions = self._tied(scatter, groups)
+        m, d, K, G = self.n_inputs, self.n_outputs, groups.size, int(groups[-1]) + 1
+        column_guess = guess.regression.column_scales()
+        column_scales = np.append(
+            most_probable_scale(d, G, regressions.slope_distances, column_guess[:-1]),
+            most_probable_scale(d, K, regressions.offset_distances, column_guess[-1]),
+        )
+        return replace(
+            self,
+            gate=self.gate.rescaled(
+                most_probable_scale(
+                    self.gate.dof[0], G, gates.precision_sums, guess.gate.scales()
+                ),
+                most_probable_scale(m, K, gates.centre_distances, guess.gate.kappa[0]),
+            ),
+            regression=self.regression.rescaled(
+                most_probable_scale(
+                    self.regression.dof[0],
+                    G,
+                    regressions.precision_sums,
+                    guess.regression.scales(),
+                ),
+                column_scales,
+            ),
+            upper_strength=float(
+                most_probable_scale(m, G, gates.common_distances, guess.upper_strength)
+            ),
+        )
+
+    def log_prior_of_scales(self, guess: Self) -> float:
+        """Log probability of this prior's scales when `guess` is what was expected of them."""
+        return super().log_prior_of_scales(guess) + log_scale_prior(
+            self.n_inputs, self.upper_strength, guess.upper_strength
+        )
+
+    def merge_gains(self, scatter: Array, groups: Indices, pairs: Indices) -> Array:
+        """
+        Change of `log_evidence` (n_pairs,) if the two components of a pair were one.
+
+        -inf for lower components of different upper ones, unless neither of these has another.
+        """
+        gains = np.full(pairs.shape[0], -np.inf)
+        sizes = np.bincount(groups)
+        before = self._upper_stick_evidence(scatter, groups)
+        for index, (first, second) in enumerate(pairs):
+            if groups[first] != groups[second] and np.any(sizes[groups[[first, second]]] > 1):
+                continue
+            members = np.flatnonzero((groups == groups[first]) | (groups == groups[second]))
+            kept = members[members != second]
+            merged = scatter[kept].copy()
+            merged[np.searchsorted(kept, first)] += scatter[second]
+            apart = sum(
+                self._group_log_evidence(scatter[groups == group])
+                for group in np.unique(groups[members])
+            )
+            gains[index] = self._group_log_evidence(merged) - apart
+            if groups[first] != groups[second]:
+                united = np.where(groups == groups[second], groups[first], groups)
+                gains[index] += self._upper_stick_evidence(scatter, united) - before
+        return gains
+
+    def united_groups(self, scatter: Array, groups: Indices) -> Indices | None:
+        """
+        Unite upper components that are better one, which leaves all responsibilities as they are.
+
+        Candidates are those with similar slopes.
+        """
+        slopes = self._tied(scatter, groups)[1].slopes
+        pairs = neighbours(slopes.reshape(slopes.shape[0], -1))
+        before = self._upper_stick_evidence(scatter, groups)
+        alone = [
+            self._group_log_evidence(scatter[groups == group]) for group in range(len(slopes))
+        ]
+        gains = np.empty(pairs.shape[0])
+        for index, (first, second) in enumerate(pairs):
+            united = np.where(groups == second, first, groups)
+            gains[index] = (
+                self._group_log_evidence(scatter[united == first])
+                - alone[first]
+                - alone[second]
+                + self._upper_stick_evidence(scatter, united)
+                - before
+            )
+        merged_into = best_disjoint(pairs, gains, slopes.shape[0])
+        return None if merged_into is None else merged_into[groups]
+
+    def _tied(self, scatter: Array, groups: Indices) -> tuple[TiedGates, TiedRegressions]:
+        sums = GroupedSums(groups)
+        one = self.n_regressors - 1
+        return (
+            tied_gates(self.gate, self.upper_strength, sums, scatter, one),
+            tied_regressions(self.regression, sums, scatter),
+        )
+
+    def _ordered_log_evidence(self, scatter: Array, groups: Indices) -> float:
+        gates, regressions = self._tied(scatter, groups)
+        totals, per_group = self._per_group(self.counts(scatter), groups)
+        sticks = stick_breaking.log_evidence(totals, self.upper_concentration) + sum(
+            stick_breaking.log_evidence(of_group, self.concentration) for of_group in per_group
+        )
+        return float(np.sum(gates.log_evidence) + np.sum(regressions.log_evidence) + sticks)
+
+    def _group_log_evidence(self, scatter: Array) -> float:
+        """Log probability of the samples of one group and of their lower labels."""
+        counts = np.sort(self.counts(scatter))[::-1]
+        gates, regressions = self._tied(scatter, np.zeros(scatter.shape[0], dtype=np.intp))
+        sticks = stick_breaking.log_evidence(counts, self.concentration)
+        return float(gates.log_evidence[0] + regressions.log_evidence[0] + sticks)
+
+    def _upper_stick_evidence(self, scatter: Array, groups: Indices) -> float:
+        _, members = np.unique(groups, return_inverse=True)
+        totals = np.bincount(members, weights=self.counts(scatter)).astype(float)
+        return stick_breaking.log_evidence(np.sort(totals)[::-1], self.upper_concentration)
+
+    def _per_group(self, counts: Array, groups: Indices) -> tuple[Array, list[Array]]:
+        """Counts (G,) of the upper components, and of the lower ones within each."""
+        sums = GroupedSums(groups)
+        return sums(counts), np.split(counts, sums.starts[1:])
+
+    def _log_expected_weights(self, counts: Array, groups: Indices) -> tuple[Array, Array, float]:
+        """Log weights of lower components (K,), vacant ones (G,) and the unseen."""
+        totals, per_group = self._per_group(counts, groups)
+        upper = stick_breaking.log_expected_weights(totals, self.upper_concentration)
+        lower = [
+            stick_breaking.log_expected_weights(of_group, self.concentration)
+            for of_group in per_group
+        ]
+        seen = upper[groups] + np.concatenate([weights[:-1] for weights in lower])
+        vacant = upper[:-1] + np.array([weights[-1] for weights in lower])
+        return seen, vacant, float(upper[-1])

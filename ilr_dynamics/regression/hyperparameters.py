@@ -1,0 +1,53 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+r"""
+Scales of the prior from the evidence (empirical Bayes).
+
+Every scale of the base distribution, of input precision, centres, slopes, offsets and noise,
+enters its log density in the same way: a draw of size s contributes
+
+.. math:: \tfrac s2 \log\lambda - \tfrac12 \lambda e,
+
+where e is the squared distance of the draw (the precision itself for a Wishart's inverse scale).
+With the stated value lambda_0 counting as PSEUDO_DRAWS further draws, the most probable lambda has
+a closed form in the posterior expectations of e: an EM step, which never lowers the bound.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["log_scale_prior", "most_probable_scale"]
+
+Array = NDArray[np.float64]
+
+# How many components the stated scales are worth: enough to keep them finite whatever the data.
+PSEUDO_DRAWS = 1.0
+
+
+def most_probable_scale(
+    size: float, n_draws: int, distances: ArrayLike, guess: ArrayLike
+) -> Array:
+    """
+    Scale that maximises n_draws s / 2 log(scale) - scale / 2 * distances + log_scale_prior.
+
+    Parameters
+    ----------
+    size
+        s of one draw.
+    n_draws
+        Number of draws.
+    distances : (...,)
+        Sum over the draws of the expected squared distance.
+    guess : (...,)
+        The stated scale.
+    """
+    pseudo = PSEUDO_DRAWS * size / np.asarray(guess)
+    return np.asarray(size * (n_draws + PSEUDO_DRAWS) / (np.asarray(distances) + pseudo))
+
+
+def log_scale_prior(size: float, scale: ArrayLike, guess: ArrayLike) -> float:
+    """Log density of a scale (...,), summed up, relative to that of the stated one."""
+    ratio = np.asarray(scale) / np.asarray(guess)
+    return float(0.5 * PSEUDO_DRAWS * size * np.sum(np.log(ratio) - ratio + 1.0))

@@ -1,0 +1,309 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What all mixture regressors share: learning, at once, in sequence and from minibatches."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..exceptions import InvalidDataError, InvalidParameterError
+from .features import Regressors
+from .inference import (
+    InferenceResult,
+    IterationCallback,
+    Learning,
+    start,
+    variational_bayes,
+)
+from .initialization import assignment_statistics, k_means_plus_plus, nearest_seed
+from .mixture import MixturePrior, extend
+from .mixture_regressor import MixtureRegressor
+from .predictive import PredictiveMixture, explained, most_probable
+from .prior_mean import PriorMean, check_prior_mean
+from .scaling import Standardizer
+from .stochastic import StepSchedule, stochastic_variational_bayes
+from .validation import (
+    check_integer,
+    check_random_state,
+    check_real,
+    check_training_data,
+)
+
+__all__ = ["MixtureLearner"]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+# Squares of such values and sums over all samples stay finite.
+MAX_STANDARD_VALUE = 1e100
+# A component does not recognise this share of its own samples: about two standard deviations, no
+# farther than a stretch of samples evenly spread reaches.
+NOVELTY_LEVEL = 0.05
+
+
+class MixtureLearner(MixtureRegressor):
+    """Base of estimators that learn a mixture of local linear regressions."""
+
+    n_components: int
+    concentration: float
+    input_spread: float
+    input_strength: float | None
+    centre_spread: float
+    noise_std: float
+    noise_strength: float
+    slope_scale: float
+    features: str
+    degree: int
+    prior_mean: PriorMean | None
+    fit_scales: bool
+    merge: bool
+    n_restarts: int
+    forgetting_factor: float
+    inference: Literal["batch", "stochastic"]
+    batch_size: int
+    step_delay: float
+    step_rate: float
+    max_iterations: int
+    tolerance: float
+    input_location: ArrayLike | None
+    input_scale: ArrayLike | None
+    output_location: ArrayLike | None
+    output_scale: ArrayLike | None
+    random_state: int | np.random.Generator | None
+
+    @abstractmethod
+    def _stated_prior(self, n_inputs: int, n_features: int, n_outputs: int) -> MixturePrior:
+        """Base distribution that the parameters state."""
+
+    def _checked_scales(self, n_inputs: int) -> dict[str, float]:
+        """Return what the parameters say about the scales of the prior, checked."""
+        strength = n_inputs if self.input_strength is None else self.input_strength
+        settings = {
+            "concentration": self.concentration,
+            "input_spread": self.input_spread,
+            "input_strength": strength,
+            "centre_spread": self.centre_spread,
+            "noise_std": self.noise_std,
+            "noise_strength": self.noise_strength,
+            "slope_scale": self.slope_scale,
+        }
+        return {name: check_real(value, name, above=0.0) for name, value in settings.items()}
+
+    def fit(
+        self,
+        X: ArrayLike,
+        Y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        callback: IterationCallback | None = None,
+    ) -> Self:
+        """
+        Learn from data alone, forgetting what was learned before.
+
+        Parameters
+        ----------
+        X : (n, n_inputs)
+            Inputs, in physical units.
+        Y : (n, n_outputs)
+            Outputs, in physical units.
+        sample_weight : (n,), optional
+            How many samples each row counts for.
+        callback
+            Called after each iteration with (iteration, max_iterations, bound per sample).
+
+        Raises
+        ------
+        InvalidDataError
+            If the arrays are malformed or do not fit together.
+        InvalidParameterError
+            If a parameter is out of range.
+        """
+        X, Y, weights = check_training_data(X, Y, sample_weight)
+        prior_mean = check_prior_mean(self.prior_mean)
+        inputs = Standardizer.from_data(X, weights, self.input_location, self.input_scale, "input")
+        regressors = Regressors.from_data(
+            inputs, self.features, check_integer(self.degree, "degree", 1), X, weights
+        )
+        residual = _residual(prior_mean, X, Y)
+        outputs = Standardizer.from_data(
+            residual, weights, self.output_location, self.output_scale, "output"
+        )
+        Z = _extended(regressors(X), outputs.transform(residual))
+        p, m = Z.shape[1], X.shape[1]
+        prior = self._stated_prior(m, p - Y.shape[1] - m - 1, Y.shape[1])
+        nothing = np.zeros((0, p, p))
+        result = self._infer(Z, weights, prior, prior, nothing, np.arange(0), callback)
+        self._set_state(result.prior, result.scatter, result.groups, X.shape[0])
+        self.lower_bounds_, self.converged_ = result.lower_bounds, result.converged
+        self.regressors_, self.output_scaling_ = regressors, outputs
+        self.prior_mean_ = prior_mean
+        self.metadata_ = {}
+        return self
+
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        Y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        callback: IterationCallback | None = None,
+    ) -> Self:
+        """
+        Learn from new data on top of what is known: the posterior becomes the prior.
+
+        Components are opened where the present ones do not explain the new samples. Scaling and
+        prior mean stay those of the first call. Parameters as in `fit`.
+        """
+        if not hasattr(self, "posterior_"):
+            return self.fit(X, Y, sample_weight, callback=callback)
+        X, Y, weights = check_training_data(
+            X, Y, sample_weight, self.n_features_in_, self.n_outputs_
+        )
+        residual = _residual(self.prior_mean_, X, Y)
+        Z = _extended(self.regressors_(X), self.output_scaling_.transform(residual))
+        known = self._forgetting_factor() * self.statistics_
+        stated = self._stated_prior(
+            self.prior_.n_inputs,
+            self.prior_.n_regressors - self.prior_.n_inputs - 1,
+            self.prior_.n_outputs,
+        )
+        result = self._infer(Z, weights, self.prior_, stated, known, self.groups_, callback)
+        n_samples = self.n_samples_ + X.shape[0]
+        self._set_state(result.prior, result.scatter, result.groups, n_samples)
+        self.lower_bounds_, self.converged_ = result.lower_bounds, result.converged
+        return self
+
+    def _forgetting_factor(self) -> float:
+        """Share of earlier samples that is kept: a power prior on what they said."""
+        factor = check_real(self.forgetting_factor, "forgetting_factor", above=0.0)
+        if factor > 1.0:
+            raise InvalidParameterError(f"forgetting_factor must be at most 1, got {factor}")
+        return factor
+
+    def _infer(
+        self,
+        Z: Array,
+        weights: Array,
+        prior: MixturePrior,
+        stated: MixturePrior,
+        known: Array,
+        groups: Indices,
+        callback: IterationCallback | None,
+    ) -> InferenceResult:
+        """Learn new samples on top of known statistics; of several starts the best is kept."""
+        generator = check_random_state(self.random_state)
+        results = []
+        for _ in range(check_integer(self.n_restarts, "n_restarts", 1)):
+            labels, n_opened = self._initial_labels(Z, weights, prior, known, groups, generator)
+            previous = np.concatenate([known, np.zeros((n_opened, *known.shape[1:]))])
+            initial = assignment_statistics(Z, weights, labels, previous.shape[0])
+            first_group = int(groups.max(initial=-1)) + 1
+            all_groups = np.append(groups, first_group + np.arange(n_opened))
+            learning = start(weights, prior, stated, previous, initial, all_groups)
+            results.append(self._run(Z, weights, learning, generator, callback))
+        return max(results, key=lambda result: float(result.lower_bounds[-1]))
+
+    def _run(
+        self,
+        Z: Array,
+        weights: Array,
+        learning: Learning,
+        generator: np.random.Generator,
+        callback: IterationCallback | None,
+    ) -> InferenceResult:
+        max_iterations = check_integer(self.max_iterations, "max_iterations", 1)
+        tolerance = check_real(self.tolerance, "tolerance", above=0.0)
+        if self.inference == "batch":
+            return variational_bayes(
+                Z,
+                weights,
+                learning,
+                max_iterations=max_iterations,
+                tolerance=tolerance,
+                fit_scales=bool(self.fit_scales),
+                merge=bool(self.merge),
+                callback=callback,
+            )
+        if self.inference == "stochastic":
+            return stochastic_variational_bayes(
+                Z,
+                weights,
+                learning,
+                schedule=self._step_schedule(),
+                generator=generator,
+                max_passes=max_iterations,
+                tolerance=tolerance,
+                fit_scales=bool(self.fit_scales),
+                callback=callback,
+            )
+        raise InvalidParameterError(
+            f"inference must be 'batch' or 'stochastic', got {self.inference!r}"
+        )
+
+    def _step_schedule(self) -> StepSchedule:
+        rate = check_real(self.step_rate, "step_rate", above=0.5)
+        if rate > 1.0:
+            raise InvalidParameterError(f"step_rate must be at most 1, got {rate}")
+        delay = self.step_delay
+        if delay != 0.0:
+            delay = check_real(delay, "step_delay", above=0.0)
+        return StepSchedule(check_integer(self.batch_size, "batch_size", 1), delay, rate)
+
+    def _initial_labels(
+        self,
+        Z: Array,
+        weights: Array,
+        prior: MixturePrior,
+        known: Array,
+        groups: Indices,
+        generator: np.random.Generator,
+    ) -> tuple[Indices, int]:
+        """Most probable known component of each sample; new ones, from k-means++, elsewhere."""
+        n_components = check_integer(self.n_components, "n_components", 1)
+        n_known, m, q = known.shape[0], prior.n_inputs, prior.n_regressors
+        labels = np.full(Z.shape[0], n_known, dtype=np.intp)
+        if n_known > 0:
+            mixture = PredictiveMixture.from_components(prior.predictive(known, groups))
+            U, Y = Z[:, :q], Z[:, q:]
+            recognised = explained(mixture, U, Y, NOVELTY_LEVEL)
+            labels[recognised] = most_probable(mixture, U[recognised], Y[recognised])
+        novel = labels >= n_known
+        if not np.any(novel):
+            return labels, 0
+        share = float(np.sum(weights[novel]) / np.sum(weights))
+        # By their inputs alone: seeds that lie apart in the outputs too would divide the noise
+        # among themselves instead of the input space.
+        inputs = Z[novel, :m]
+        seeds = k_means_plus_plus(
+            inputs, weights[novel], max(1, round(n_components * share)), generator
+        )
+        labels[novel] = n_known + nearest_seed(inputs, seeds)
+        return labels, seeds.shape[0]
+
+
+def _residual(prior_mean: PriorMean | None, X: Array, Y: Array) -> Array:
+    """What the prior mean leaves to be learned (n, d), in physical units."""
+    if prior_mean is None:
+        return Y
+    expected = np.asarray(prior_mean(X), dtype=float)
+    if expected.shape != Y.shape or not np.all(np.isfinite(expected)):
+        raise InvalidDataError(
+            f"the prior mean must be finite and of shape {Y.shape}, got shape {expected.shape}"
+        )
+    return Y - expected
+
+
+def _extended(U: Array, Y: Array) -> Array:
+    """Extended samples (n, p) in standard units."""
+    Z = extend(U, Y)
+    largest = float(np.max(np.abs(Z)))
+    if not largest < MAX_STANDARD_VALUE:
+        raise InvalidDataError(
+            f"samples lie up to {largest:.1e} scales from the location; expected less than "
+            f"{MAX_STANDARD_VALUE:.0e}: the data or the scales are not what is meant"
+        )
+    return Z

@@ -1,0 +1,89 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+r"""
+Merge moves: fewer components where that raises the lower bound.
+
+Merging two components adds up their responsibilities. The bound then changes by the evidence of
+their joint statistics minus that of the two, and by the entropy that the samples lose who were
+shared between them,
+
+.. math:: \sum_n w_n \big( (a_n + b_n) \log(a_n + b_n) - a_n \log a_n - b_n \log b_n \big).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
+
+from .mixture import MixturePrior
+from .pairs import best_disjoint, neighbours
+from .products import form_coefficients, pairwise_products
+
+__all__ = ["merge_components"]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+# Rows worked on at a time: bounds the memory of arrays over (rows, pairs).
+BLOCK_ROWS = 1024
+
+
+def merge_components(
+    prior: MixturePrior,
+    scatter: Array,
+    groups: Indices,
+    Z: Array,
+    weights: Array,
+    forms: Array,
+) -> Indices | None:
+    """
+    Find components that are better one than two.
+
+    What earlier samples, of which only statistics are left, lose in entropy is not known and
+    counts as nothing.
+
+    Parameters
+    ----------
+    prior
+        Base distribution.
+    scatter : (K, p, p)
+        Statistics of all samples.
+    groups : (K,)
+        Upper component of each.
+    Z, weights : (n, p), (n,)
+        The samples at hand.
+    forms : (K, p, p)
+        Those of the E-step that the statistics come from.
+
+    Returns
+    -------
+    merged_into : (K,) or None
+        The component that each becomes part of, itself for most; None if no merge is a gain.
+    """
+    gate = prior.posterior(scatter, groups).gate
+    # In units of the components' spread, so that all inputs count alike.
+    variances = np.diagonal(gate.inverse_scale, axis1=1, axis2=2) / gate.dof[:, None]
+    pairs = neighbours(gate.mean / np.sqrt(np.median(variances, axis=0)))
+    gains = prior.merge_gains(scatter, groups, pairs)
+    pairs, gains = pairs[gains > 0.0], gains[gains > 0.0]
+    if pairs.size == 0:
+        return None
+    gains -= _entropy_losses(Z, weights, forms, pairs)
+    return best_disjoint(pairs, gains, scatter.shape[0])
+
+
+def _entropy_losses(Z: Array, weights: Array, forms: Array, pairs: Indices) -> Array:
+    """Entropy (n_pairs,) of the responsibilities lost by merging each pair."""
+    coefficients = form_coefficients(forms)
+    losses = np.zeros(pairs.shape[0])
+    for start in range(0, Z.shape[0], BLOCK_ROWS):
+        log_rho = pairwise_products(Z[start : start + BLOCK_ROWS]) @ coefficients
+        log_rho -= log_rho.max(axis=1, keepdims=True)
+        r = np.exp(log_rho)
+        r /= r.sum(axis=1, keepdims=True)
+        a, b = r[:, pairs[:, 0]], r[:, pairs[:, 1]]
+        losses += weights[start : start + BLOCK_ROWS] @ (
+            xlogy(a + b, a + b) - xlogy(a, a) - xlogy(b, b)
+        )
+    return losses

@@ -1,0 +1,108 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What is expected of the outputs before any data: a function that the model learns on top of."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InvalidDataError, InvalidParameterError, SnapshotError
+
+__all__ = ["LinearPriorMean", "PriorMean", "check_prior_mean", "prior_mean_from_arrays"]
+
+Array = NDArray[np.float64]
+
+_classes: dict[str, type[PriorMean]] = {}
+
+
+class PriorMean(ABC):
+    """
+    Base of prior mean functions.
+
+    The mixture learns what the function leaves unexplained; where it has no data, the prediction
+    returns to the function. A subclass with a `name` is found again by that name when a snapshot
+    is loaded; the program that loads it must have imported the subclass.
+    """
+
+    name: ClassVar[str]
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if "name" in cls.__dict__:
+            _classes[cls.name] = cls
+
+    @abstractmethod
+    def __call__(self, X: Array) -> Array:
+        """Expected outputs (n, d) at inputs (n, m), both in physical units."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, Array]:
+        """Everything that `from_arrays` needs, as float arrays by name."""
+
+    @classmethod
+    @abstractmethod
+    def from_arrays(cls, arrays: Mapping[str, Array]) -> Self:
+        """Make the function that `arrays` came from; ValueError if they do not fit together."""
+
+
+class LinearPriorMean(PriorMean):
+    """
+    Y = B X + b: known beforehand, say from another arm of the kind.
+
+    Parameters
+    ----------
+    slope : (d, m)
+        B.
+    offset : (d,)
+        b.
+    """
+
+    name = "linear"
+
+    def __init__(self, slope: Array, offset: Array) -> None:
+        self.slope = np.array(slope, dtype=float)
+        self.offset = np.array(offset, dtype=float)
+        if self.slope.ndim != 2 or self.offset.shape != self.slope.shape[:1]:
+            raise InvalidParameterError(
+                "a linear prior mean needs a slope (n_outputs, n_inputs) and an offset "
+                f"(n_outputs,), got {self.slope.shape} and {self.offset.shape}"
+            )
+
+    def __call__(self, X: Array) -> Array:
+        """Expected outputs (n, d) at inputs (n, m)."""
+        if X.shape[1] != self.slope.shape[1]:
+            raise InvalidDataError(
+                f"the prior mean takes {self.slope.shape[1]} inputs, got {X.shape[1]}"
+            )
+        return np.asarray(X @ self.slope.T + self.offset)
+
+    def arrays(self) -> dict[str, Array]:
+        """Slope and offset."""
+        return {"slope": self.slope, "offset": self.offset}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array]) -> Self:
+        """From slope and offset."""
+        return cls(arrays["slope"], arrays["offset"])
+
+
+def check_prior_mean(value: object) -> PriorMean | None:
+    """Return `value` if it is a prior mean function or None, else InvalidParameterError."""
+    if value is not None and not isinstance(value, PriorMean):
+        raise InvalidParameterError(f"prior_mean must be a PriorMean or None, got {value!r}")
+    return value
+
+
+def prior_mean_from_arrays(name: str, arrays: Mapping[str, Array]) -> PriorMean:
+    """Make the prior mean function of that name; SnapshotError if no class has it."""
+    if name not in _classes:
+        raise SnapshotError(
+            f"no prior mean function {name!r} is known here, only {sorted(_classes)}: import the "
+            "module that defines it first"
+        )
+    return _classes[name].from_arrays(arrays)

@@ -1,0 +1,121 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+r"""
+Stochastic variational inference (Hoffman et al., 2013): statistics from minibatches.
+
+The natural parameters of every factor are prior + statistics, so the natural gradient step is a
+weighted mean of statistics. With those of minibatch t counted as if they were of all samples,
+
+.. math:: S \leftarrow (1 - \rho_t) S + \rho_t \frac{W}{w_t} \sum_{n \in t} w_n r_n
+    \zeta_n \zeta_n^\top, \qquad \rho_t = (t + \text{delay})^{-\text{rate}}.
+
+The last step is one over all samples: the statistics that are kept count each sample once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .inference import (
+    InferenceResult,
+    IterationCallback,
+    Learning,
+    expectation,
+    variational_bayes,
+)
+
+__all__ = ["StepSchedule", "stochastic_variational_bayes"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class StepSchedule:
+    """
+    How much each minibatch counts.
+
+    Parameters
+    ----------
+    batch_size
+        Samples in a minibatch.
+    delay
+        Slows down the first steps; at least 0.
+    rate
+        How soon old minibatches are forgotten, above 0.5 and at most 1: then the steps add up to
+        infinity and their squares do not.
+    """
+
+    batch_size: int
+    delay: float
+    rate: float
+
+    def step(self, index: int) -> float:
+        """Size of step `index` (0, 1, ...), between 0 and 1."""
+        return float((index + 1.0 + self.delay) ** -self.rate)
+
+
+def stochastic_variational_bayes(
+    Z: Array,
+    weights: Array,
+    learning: Learning,
+    *,
+    schedule: StepSchedule,
+    generator: np.random.Generator,
+    max_passes: int,
+    tolerance: float,
+    fit_scales: bool = False,
+    callback: IterationCallback | None = None,
+) -> InferenceResult:
+    """
+    Natural-gradient steps over minibatches, then one iteration over all samples.
+
+    Parameters
+    ----------
+    Z, weights, learning, tolerance, fit_scales, callback
+        As for `variational_bayes`; `tolerance` is for the mean bound of a pass.
+    schedule
+        Minibatches and steps.
+    generator
+        Source of randomness of the minibatches.
+    max_passes
+        Passes over the samples at most, the last one included.
+
+    Returns
+    -------
+    InferenceResult
+        Its lower bounds are estimates, the mean over the minibatches of a pass, but for the last,
+        which is exact.
+    """
+    total_weight = float(np.sum(weights))
+    n_batches = max(1, round(Z.shape[0] / schedule.batch_size))
+    bounds: list[float] = []
+    converged = False
+    step_index = 0
+    for completed in range(max_passes - 1):
+        estimates = []
+        for rows in np.array_split(generator.permutation(Z.shape[0]), n_batches):
+            learning = learning.arranged()
+            forms = learning.forms()
+            share = total_weight / float(np.sum(weights[rows]))
+            log_normalizer, of_batch = expectation(Z[rows], weights[rows], forms)
+            entropy = share * (log_normalizer - float(np.vdot(forms, of_batch)))
+            step = schedule.step(step_index)
+            new = (1.0 - step) * learning.new + step * share * of_batch
+            learning = replace(learning, new=new)
+            estimates.append(entropy + learning.log_evidence() - learning.constant)
+            step_index += 1
+        if fit_scales:
+            learning = learning.arranged().with_scales_refitted()
+        bounds.append(float(np.mean(estimates)))
+        if callback is not None:
+            callback(completed + 1, max_passes, bounds[-1] / total_weight)
+        if completed > 0 and abs(bounds[-1] - bounds[-2]) <= tolerance * total_weight:
+            converged = True
+            break
+    final = variational_bayes(
+        Z, weights, learning, max_iterations=1, tolerance=tolerance, callback=None
+    )
+    return replace(final, lower_bounds=np.append(bounds, final.lower_bounds), converged=converged)
