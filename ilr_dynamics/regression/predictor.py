@@ -189,9 +189,10 @@ class Predictor:
         except (LookupError, TypeError, ValueError) as error:
             raise SnapshotError(f"the file {path} makes no predictor: {error}") from error
         expected = _expected_shapes(n, d, q, transforms[0].n_inputs)
-        mixture = {name: arrays[name] for name in expected if name in arrays}
-        if {name: array.shape for name, array in mixture.items()} != expected:
+        parts = pack_transforms(*transforms)[1]
+        if shapes != {**expected, **{name: array.shape for name, array in parts.items()}}:
             raise SnapshotError(f"the arrays of {path} make no predictor: {shapes}")
+        mixture = {name: arrays[name] for name in expected}
         for name in TRANSPOSED:
             mixture[name] = mixture[name].T
         return cls(PredictiveMixture(**mixture), *transforms)

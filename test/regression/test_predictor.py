@@ -106,17 +106,54 @@ def file(predictor, tmp_path):
     return path
 
 
-@pytest.mark.parametrize("change", ["missing", "extra", "shape"])
+@pytest.mark.parametrize(
+    "change", ["missing", "missing_component", "extra", "shape", "inputs", "outputs"]
+)
 def test_files_that_make_no_predictor_are_refused(file, change):
-    content = {name: array.copy() for name, array in open_arrays(file).items()}
+    mapped, header = open_arrays(file)
+    content = {name: array.copy() for name, array in mapped.items()}
     if change == "missing":
         del content["input_scale"]
+    elif change == "missing_component":
+        del content["exponents"]
     elif change == "extra":
         content["surplus"] = np.zeros(3)
-    else:
+    elif change == "shape":
         content["dofs"] = content["dofs"][:-1]
-    write_arrays(file, content)
-    with pytest.raises(SnapshotError, match="make no predictor"):
+    else:
+        for name in ("location", "scale"):
+            content[f"{change[:-1]}_{name}"] = np.ones(3)
+    write_arrays(file, content, header)
+    with pytest.raises(SnapshotError, match="makes? no predictor"):
+        Predictor.open(file)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"features": "polynomial"},
+        {"features": "never_registered"},
+        {"degree": "high"},
+        {"prior_mean": "linear"},
+        {"prior_mean": "never_defined"},
+    ],
+    ids=str,
+)
+def test_headers_that_make_no_predictor_are_refused(file, change):
+    mapped, header = open_arrays(file)
+    content = {name: array.copy() for name, array in mapped.items()}
+    write_arrays(file, content, {**header, **change})
+    with pytest.raises(SnapshotError):
+        Predictor.open(file)
+
+
+@pytest.mark.parametrize("name", ["features", "degree", "prior_mean"])
+def test_a_header_without_a_part_is_refused(file, name):
+    mapped, header = open_arrays(file)
+    content = {name: array.copy() for name, array in mapped.items()}
+    del header[name]
+    write_arrays(file, content, header)
+    with pytest.raises(SnapshotError, match=name):
         Predictor.open(file)
 
 
