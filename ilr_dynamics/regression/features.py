@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +79,15 @@ class Regressors:
     degree: int
     feature_scaling: Standardizer
 
+    def __post_init__(self) -> None:
+        """Count the terms of a polynomial before any is made."""
+        n_terms = comb(self.n_inputs + self.degree, self.n_inputs) - self.n_inputs - 1
+        if self.features == POLYNOMIAL and n_terms > MAX_FEATURES:
+            raise InvalidParameterError(
+                f"a polynomial of degree {self.degree} in {self.n_inputs} inputs has {n_terms} "
+                f"terms, expected at most {MAX_FEATURES}"
+            )
+
     @classmethod
     def from_data(
         cls, scaling: Standardizer, features: object, degree: int, X: Array, weights: Array
@@ -108,13 +118,6 @@ class Regressors:
             )
         name = str(features)
         nothing = Standardizer(np.zeros(0), np.zeros(0))
-        if name == POLYNOMIAL:
-            n_terms = len(_exponents(scaling.location.size, degree))
-            if n_terms > MAX_FEATURES:
-                raise InvalidParameterError(
-                    f"a polynomial of degree {degree} in {scaling.location.size} inputs has "
-                    f"{n_terms} terms, expected at most {MAX_FEATURES}"
-                )
         if name not in _registered:
             return cls(scaling, name, degree, nothing)
         values = _evaluated(name, X)
