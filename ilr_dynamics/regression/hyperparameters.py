@@ -22,8 +22,11 @@ __all__ = ["log_scale_prior", "most_probable_scale"]
 
 Array = NDArray[np.float64]
 
-# How many components the stated scales are worth: enough to keep them finite whatever the data.
+# How many components the stated scales are worth: enough to keep them from growing without end.
 PSEUDO_DRAWS = 1.0
+# No scale falls below this share of the stated one. Where the data do not vary at all, or are
+# explained exactly, the evidence grows without end as the scale goes to zero.
+SMALLEST_SHARE = 1e-4
 
 
 def most_probable_scale(
@@ -31,6 +34,8 @@ def most_probable_scale(
 ) -> Array:
     """
     Scale that maximises n_draws s / 2 log(scale) - scale / 2 * distances + log_scale_prior.
+
+    Of those from SMALLEST_SHARE of the stated one on.
 
     Parameters
     ----------
@@ -43,8 +48,9 @@ def most_probable_scale(
     guess : (...,)
         The stated scale.
     """
-    pseudo = PSEUDO_DRAWS * size / np.asarray(guess)
-    return np.asarray(size * (n_draws + PSEUDO_DRAWS) / (np.asarray(distances) + pseudo))
+    distances, guess = np.asarray(distances), np.asarray(guess)
+    scale = size * (n_draws + PSEUDO_DRAWS) / (distances + PSEUDO_DRAWS * size / guess)
+    return np.asarray(np.maximum(scale, SMALLEST_SHARE * guess))
 
 
 def log_scale_prior(size: float, scale: ArrayLike, guess: ArrayLike) -> float:

@@ -101,8 +101,8 @@ def test_given_scales_are_used_and_kept(motion):
     settings = {"input_location": [3.0, 0.0], "input_scale": [2.0, 300.0], "output_scale": 7.0}
     model = ILR(n_components=4, **settings).fit(X[:50], Y[:50])
     model.partial_fit(X[50:], Y[50:])
-    np.testing.assert_array_equal(model.input_scaling_.location, [3.0, 0.0])
-    np.testing.assert_array_equal(model.input_scaling_.scale, [2.0, 300.0])
+    np.testing.assert_array_equal(model.regressors_.scaling.location, [3.0, 0.0])
+    np.testing.assert_array_equal(model.regressors_.scaling.scale, [2.0, 300.0])
     np.testing.assert_array_equal(model.output_scaling_.scale, [7.0, 7.0])
     np.testing.assert_allclose(model.output_scaling_.location, Y[:50].mean(axis=0))
 

@@ -71,6 +71,14 @@ def test_malformed_weights_are_refused(weights, message):
         {"noise_std": np.nan},
         {"noise_strength": np.inf},
         {"slope_scale": None},
+        {"centre_spread": 0.0},
+        {"n_restarts": 0},
+        {"degree": 0},
+        {"degree": 2.5},
+        {"features": "cubic"},
+        {"features": None},
+        {"prior_mean": 3.0},
+        {"inference": "online"},
         {"max_iterations": 0},
         {"tolerance": 0.0},
         {"tolerance": "fine"},
@@ -105,7 +113,7 @@ def test_one_sample_is_enough():
 @pytest.mark.parametrize("size", [1e-12, 1e9])
 def test_weights_of_any_size_leave_a_model(size):
     model = ILR(n_components=4).fit(X, Y, np.full(20, size))
-    assert np.sum(model.posterior_.counts) == pytest.approx(20 * size, rel=0.9)
+    assert np.sum(model.prior_.counts(model.statistics_)) == pytest.approx(20 * size, rel=0.9)
     assert np.all(np.isfinite(model.predict(X)))
 
 
