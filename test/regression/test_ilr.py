@@ -15,12 +15,13 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def standard(model, X, Y):
-    return model.input_scaling_.transform(X), model.output_scaling_.transform(Y)
+    return model.regressors_.scaling.transform(X), model.output_scaling_.transform(Y)
 
 
 def test_one_component_is_bayesian_linear_regression(motion):
     X, Y = motion
-    model = ILR(n_components=1, noise_std=0.3, slope_scale=2.0, noise_strength=4.0).fit(X, Y)
+    settings = {"noise_std": 0.3, "slope_scale": 2.0, "noise_strength": 4.0}
+    model = ILR(n_components=1, fit_scales=False, **settings).fit(X, Y)
     assert model.statistics_.shape[0] == 1
     A, B = standard(model, X, Y)
     U = np.column_stack([A, np.ones(len(A))])
@@ -44,8 +45,8 @@ def test_predictions_agree_with_the_naive_predictive(model, motion):
     weights, means, covariances = model.predict_components(X)
     np.testing.assert_array_equal(model.responsibilities(X), weights)
     scaling = model.output_scaling_
-    counts = list(model.posterior_.counts)
-    for n, x in enumerate(model.input_scaling_.transform(X)):
+    counts = list(model.prior_.counts(model.statistics_))
+    for n, x in enumerate(model.regressors_.scaling.transform(X)):
         shares, parts = predictive(components, base, counts, model.concentration, x)
         np.testing.assert_allclose(weights[n], shares, rtol=1e-6, atol=1e-12)
         places = np.array([scaling.inverse_transform(t.loc) for t in parts])
@@ -108,17 +109,18 @@ def test_far_queries_return_to_the_prior(model, motion):
     assert np.all(model.responsibilities(far)[:, -1] > 0.9)
     assert np.all(np.abs(mean - Y.mean(axis=0)) < 0.2 * Y.std(axis=0) + 0.2 * std)
     # Slopes of about one, unknown: the spread grows in proportion to the distance.
-    steps = np.linalg.norm(model.input_scaling_.transform(far), axis=1)
+    steps = np.linalg.norm(model.regressors_.scaling.transform(far), axis=1)
     assert np.all(std > 0.3 * steps[:, None] * Y.std(axis=0))
     _, at_data = model.predict(X[::10], return_std=True)
     assert np.all(np.median(at_data, axis=0) < 0.3 * Y.std(axis=0))
 
 
-def test_spare_components_do_not_inflate_the_spread_at_the_data():
+@pytest.mark.parametrize("settings", [{}, {"concentration": 1.0, "fit_scales": False}], ids=str)
+def test_spare_components_do_not_inflate_the_spread_at_the_data(settings):
     generator = np.random.default_rng(4)
     X = generator.uniform(-1.0, 1.0, (800, 1))
     Y = 2.0 * X + 0.1 * generator.normal(size=X.shape)
-    few, many = (ILR(n_components=k, concentration=1.0).fit(X, Y) for k in (3, 200))
+    few, many = (ILR(n_components=k, **settings).fit(X, Y) for k in (3, 200))
     X_new = np.linspace(-0.9, 0.9, 20)[:, None]
     for model in (few, many):
         mean, std = model.predict(X_new, return_std=True)
@@ -138,9 +140,18 @@ def test_mode_follows_one_branch_where_the_mean_falls_between():
     assert abs(mode[0, 0]) == pytest.approx(3.0, abs=0.1)
 
 
-@settings(max_examples=8)
-@given(SEEDS, st.floats(0.2, 40.0), st.floats(0.05, 1.5), st.floats(0.02, 0.5))
-def test_bound_never_falls_in_fit_and_partial_fit(seed, concentration, spread, noise):
+@settings(max_examples=12)
+@given(
+    SEEDS,
+    st.floats(0.2, 40.0),
+    st.floats(0.05, 1.5),
+    st.floats(0.02, 0.5),
+    st.booleans(),
+    st.booleans(),
+)
+def test_bound_never_falls_in_fit_and_partial_fit(
+    seed, concentration, spread, noise, fit_scales, merge
+):
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(200, 2))
     Y = np.sin(2.0 * X) + 0.1 * generator.normal(size=X.shape)
@@ -150,6 +161,8 @@ def test_bound_never_falls_in_fit_and_partial_fit(seed, concentration, spread, n
         concentration=concentration,
         input_spread=spread,
         noise_std=noise,
+        fit_scales=fit_scales,
+        merge=merge,
         tolerance=1e-12,
         max_iterations=30,
     )
@@ -177,7 +190,7 @@ def test_fit_forgets_what_was_learned_before(motion):
 def test_fitted_attributes_tell_about_the_model(model, motion):
     X, _ = motion
     assert (model.n_features_in_, model.n_outputs_, model.n_samples_) == (2, 2, len(X))
-    counts = model.posterior_.counts
+    counts = model.prior_.counts(model.statistics_)
     assert np.sum(counts) == pytest.approx(len(X))
     assert model.n_active_ == np.sum(counts > 1.0) <= 25
     assert model.lower_bounds_.ndim == 1

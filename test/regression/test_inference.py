@@ -8,15 +8,25 @@ from hypothesis import strategies as st
 from naive_predictive import log_marginal_likelihood
 from scipy.special import gammaln, logsumexp
 
-from ilr_dynamics.regression.inference import expectation, variational_bayes
+from ilr_dynamics.regression.inference import expectation, start, variational_bayes
 from ilr_dynamics.regression.initialization import assignment_statistics
 from ilr_dynamics.regression.matrix_normal_wishart import MatrixNormalWishart
-from ilr_dynamics.regression.mixture import MixturePrior, extend, mixture_posterior
+from ilr_dynamics.regression.mixture import MixturePrior, extend
 from ilr_dynamics.regression.normal_wishart import NormalWishart
 from ilr_dynamics.regression.priors import isotropic_prior
 
 SEEDS = st.integers(0, 2**32 - 1)
 CONCENTRATION = 2.5
+
+
+def extended(X, Y):
+    return extend(np.column_stack([X, np.ones(len(X))]), Y)
+
+
+def inferred(Z, weights, prior, previous, initial, *, tolerance=1e-12, **settings):
+    groups = np.arange(len(previous))
+    learning = start(weights, prior, prior, previous, initial, groups)
+    return variational_bayes(Z, weights, learning, tolerance=tolerance, **settings)
 
 
 class Problem:
@@ -32,7 +42,7 @@ class Problem:
         self.X = generator.normal(size=(n, m)) * 2.0
         self.Y = generator.normal(size=(n, d)) + self.X @ generator.normal(size=(m, d))
         self.weights = generator.uniform(0.2, 2.0, n)
-        self.Z = extend(self.X, self.Y)
+        self.Z = extended(self.X, self.Y)
         self.previous = self._scatter(generator, n_old, m, d, n_components)
         self.initial = assignment_statistics(
             self.Z, self.weights, generator.integers(0, n_components, n), n_components
@@ -40,7 +50,7 @@ class Problem:
 
     @staticmethod
     def _scatter(generator, n_old, m, d, n_components):
-        Z = extend(generator.normal(size=(n_old, m)), generator.normal(size=(n_old, d)))
+        Z = extended(generator.normal(size=(n_old, m)), generator.normal(size=(n_old, d)))
         # Far more samples each time, so that new ones do not change the order.
         labels = np.minimum(np.log2(1 + np.arange(n_old)).astype(int), n_components - 1)
         statistics = assignment_statistics(
@@ -49,12 +59,15 @@ class Problem:
         return statistics
 
     def posterior(self, statistics):
-        return mixture_posterior(self.prior, statistics)
+        return self.prior.posterior(statistics, np.arange(len(statistics)))
 
     def naive_parts(self, statistics):
         posterior = self.posterior(statistics)
         components = naive.components_of(posterior.gate, posterior.regression)
-        return components, naive.sticks(list(posterior.counts), CONCENTRATION)
+        return components, naive.sticks(list(self.prior.counts(statistics)), CONCENTRATION)
+
+    def inferred(self, **settings):
+        return inferred(self.Z, self.weights, self.prior, self.previous, self.initial, **settings)
 
 
 @settings(max_examples=15)
@@ -79,15 +92,7 @@ def test_expectation_agrees_with_loops_over_samples_and_components(seed, m, d):
 @given(SEEDS, st.integers(1, 3), st.integers(1, 2))
 def test_bound_agrees_with_the_sum_of_its_terms(seed, m, d):
     problem = Problem(seed, m, d)
-    result = variational_bayes(
-        problem.Z,
-        problem.weights,
-        problem.prior,
-        problem.previous,
-        problem.initial,
-        max_iterations=1,
-        tolerance=1e-9,
-    )
+    result = problem.inferred(max_iterations=1)
     components, sticks = problem.naive_parts(problem.previous + problem.initial)
     r = naive.responsibilities(components, sticks, problem.X, problem.Y)
     priors, prior_sticks = problem.naive_parts(problem.previous)
@@ -118,8 +123,12 @@ def test_bound_agrees_with_the_sum_of_its_terms(seed, m, d):
     st.floats(0.01, 1.0),
     st.floats(0.1, 20.0),
     st.booleans(),
+    st.booleans(),
+    st.booleans(),
 )
-def test_bound_never_falls(seed, concentration, spread, strength, noise, noise_strength, known):
+def test_bound_never_falls(
+    seed, concentration, spread, strength, noise, noise_strength, known, fit_scales, merge
+):
     generator = np.random.default_rng(seed)
     prior = isotropic_prior(
         2,
@@ -133,15 +142,22 @@ def test_bound_never_falls(seed, concentration, spread, strength, noise, noise_s
         slope_scale=1.0,
     )
     X = generator.normal(size=(120, 2))
-    Z = extend(X, np.sin(2.0 * X[:, :1]) + 0.1 * generator.normal(size=(120, 1)))
+    Z = extended(X, np.sin(2.0 * X[:, :1]) + 0.1 * generator.normal(size=(120, 1)))
     weights = generator.uniform(0.1, 3.0, 120)
     labels = generator.integers(0, 8, 120)
     old = assignment_statistics(Z[:60], weights[:60], labels[:60], 8)
     old = old[np.argsort(-old[:, 2, 2])]
     previous = old if known else np.zeros((8, 4, 4))
     initial = assignment_statistics(Z[60:], weights[60:], labels[60:], 8)
-    bounds = variational_bayes(
-        Z[60:], weights[60:], prior, previous, initial, max_iterations=25, tolerance=1e-12
+    bounds = inferred(
+        Z[60:],
+        weights[60:],
+        prior,
+        previous,
+        initial,
+        max_iterations=25,
+        fit_scales=fit_scales,
+        merge=merge,
     ).lower_bounds
     assert np.all(np.diff(bounds) >= -1e-9 * np.maximum(np.abs(bounds[1:]), 100.0))
 
@@ -175,14 +191,8 @@ def test_bound_stays_below_the_evidence_summed_over_all_partitions(seed, n, n_co
     log_evidence = logsumexp(log_terms)
     ones = np.ones(n)
     initial = assignment_statistics(problem.Z, ones, np.arange(n) % n_components, n_components)
-    bounds = variational_bayes(
-        problem.Z,
-        ones,
-        problem.prior,
-        np.zeros_like(initial),
-        initial,
-        max_iterations=50,
-        tolerance=1e-12,
+    bounds = inferred(
+        problem.Z, ones, problem.prior, np.zeros_like(initial), initial, max_iterations=50
     ).lower_bounds
     assert np.all(bounds <= log_evidence + 1e-9 * abs(log_evidence))
 
@@ -191,14 +201,8 @@ def test_with_one_component_the_bound_is_the_evidence_of_its_labels():
     problem = Problem(4, n=12, n_components=1)
     ones = np.ones(12)
     initial = assignment_statistics(problem.Z, ones, np.zeros(12, dtype=int), 1)
-    bounds = variational_bayes(
-        problem.Z,
-        ones,
-        problem.prior,
-        np.zeros_like(initial),
-        initial,
-        max_iterations=3,
-        tolerance=1e-12,
+    bounds = inferred(
+        problem.Z, ones, problem.prior, np.zeros_like(initial), initial, max_iterations=3
     ).lower_bounds
     evidence = log_marginal_likelihood(problem.component, problem.X, problem.Y)
     # All twelve in the first: E[s^12] = prod i / (i + alpha).
@@ -208,19 +212,11 @@ def test_with_one_component_the_bound_is_the_evidence_of_its_labels():
 
 def test_result_is_sorted_and_holds_every_sample():
     problem = Problem(9, n_components=4)
-    result = variational_bayes(
-        problem.Z,
-        problem.weights,
-        problem.prior,
-        problem.previous,
-        problem.initial,
-        max_iterations=5,
-        tolerance=1e-12,
-    )
-    counts = result.statistics[:, 2, 2]
+    result = problem.inferred(max_iterations=5)
+    counts = result.scatter[:, 2, 2]
     assert np.all(np.diff(counts) <= 0.0)
     total = problem.previous.sum(axis=0) + (problem.weights * problem.Z.T) @ problem.Z
-    np.testing.assert_allclose(result.statistics.sum(axis=0), total, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(result.scatter.sum(axis=0), total, rtol=1e-9, atol=1e-9)
 
 
 def test_callback_hears_each_iteration_and_may_stop_the_work():
@@ -232,14 +228,5 @@ def test_callback_hears_each_iteration_and_may_stop_the_work():
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        variational_bayes(
-            problem.Z,
-            problem.weights,
-            problem.prior,
-            problem.previous,
-            problem.initial,
-            max_iterations=7,
-            tolerance=1e-12,
-            callback=callback,
-        )
+        problem.inferred(max_iterations=7, callback=callback)
     assert [h[:2] for h in heard] == [(1, 7), (2, 7)]

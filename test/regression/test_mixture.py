@@ -7,15 +7,7 @@ from naive_predictive import log_marginal_likelihood
 
 from ilr_dynamics.regression.initialization import assignment_statistics
 from ilr_dynamics.regression.matrix_normal_wishart import MatrixNormalWishart
-from ilr_dynamics.regression.mixture import (
-    MixturePrior,
-    component_counts,
-    extend,
-    log_evidence,
-    mixture_posterior,
-    order_by_size,
-    split,
-)
+from ilr_dynamics.regression.mixture import MixturePrior, extend
 from ilr_dynamics.regression.normal_wishart import NormalWishart
 
 
@@ -31,20 +23,25 @@ def labelled():
     return component, prior, X, Y, labels
 
 
-def test_extended_samples_split_into_what_they_came_from(labelled):
+def scatter_of(X, Y, labels):
+    Z = extend(np.column_stack([X, np.ones(len(X))]), Y)
+    return assignment_statistics(Z, np.ones(len(X)), labels, 3)
+
+
+def test_extended_samples_hold_regressors_and_then_outputs(labelled):
     _, prior, X, Y, _ = labelled
     Z = extend(X, Y)
-    np.testing.assert_array_equal(Z[:, 2], 1.0)
-    inputs, outputs = split(prior, Z)
-    np.testing.assert_array_equal(inputs, X)
-    np.testing.assert_array_equal(outputs, Y)
+    np.testing.assert_array_equal(Z[:, :2], X)
+    np.testing.assert_array_equal(Z[:, 2:], Y)
+    assert (prior.n_inputs, prior.n_regressors, prior.n_outputs) == (2, 3, 2)
+    assert prior.extended_size == 5
 
 
 def test_posterior_of_labelled_data_is_that_of_each_component_alone(labelled):
     component, prior, X, Y, labels = labelled
-    S = assignment_statistics(extend(X, Y), np.ones(12), labels, 3)
-    posterior = mixture_posterior(prior, S)
-    np.testing.assert_allclose(posterior.counts, [6.0, 4.0, 2.0])
+    S = scatter_of(X, Y, labels)
+    posterior = prior.posterior(S, np.arange(3))
+    np.testing.assert_allclose(prior.counts(S), [6.0, 4.0, 2.0])
     found = naive.components_of(posterior.gate, posterior.regression)
     for k in range(3):
         members = labels == k
@@ -57,8 +54,8 @@ def test_posterior_of_labelled_data_is_that_of_each_component_alone(labelled):
 
 def test_evidence_of_labelled_data_is_the_chance_of_labels_times_that_of_samples(labelled):
     component, prior, X, Y, labels = labelled
-    S = assignment_statistics(extend(X, Y), np.ones(12), labels, 3)
-    found = log_evidence(prior, mixture_posterior(prior, S)) - 0.5 * 12 * 4 * np.log(2 * np.pi)
+    S = scatter_of(X, Y, labels)
+    found = prior.log_evidence(S, np.arange(3)) - 0.5 * 12 * 4 * np.log(2 * np.pi)
     counts, expected = np.zeros(3), 0.0
     for label in labels:
         chances = [a / (a + b) for a, b in naive.sticks(list(counts), prior.concentration)]
@@ -69,9 +66,36 @@ def test_evidence_of_labelled_data_is_the_chance_of_labels_times_that_of_samples
     assert found == pytest.approx(expected, rel=1e-10)
 
 
+def test_evidence_does_not_depend_on_the_order_of_the_components(labelled):
+    _, prior, X, Y, labels = labelled
+    S = scatter_of(X, Y, labels)
+    shuffled = prior.log_evidence(S[[2, 0, 1]], np.arange(3))
+    assert shuffled == pytest.approx(prior.log_evidence(S, np.arange(3)), rel=1e-12)
+
+
 def test_order_is_by_falling_count_and_keeps_ties_in_place(labelled):
     _, prior, *_ = labelled
     statistics = np.zeros((5, 5, 5))
     statistics[:, 2, 2] = [1.0, 4.0, 1.0, 9.0, 4.0]
-    np.testing.assert_array_equal(component_counts(prior, statistics), [1, 4, 1, 9, 4])
-    np.testing.assert_array_equal(order_by_size(prior, statistics), [3, 1, 4, 0, 2])
+    np.testing.assert_array_equal(prior.counts(statistics), [1, 4, 1, 9, 4])
+    order, groups = prior.arrange(statistics, np.arange(5), 5)
+    np.testing.assert_array_equal(order, [3, 1, 4, 0, 2])
+    np.testing.assert_array_equal(groups, np.arange(5))
+    order, groups = prior.arrange(statistics, np.arange(5), 2)
+    np.testing.assert_array_equal(order, [3, 1])
+    np.testing.assert_array_equal(groups, [0, 1])
+
+
+def test_the_unseen_component_comes_last_with_the_distributions_of_the_prior(labelled):
+    _, prior, X, Y, labels = labelled
+    S = scatter_of(X, Y, labels)
+    everyone, seen = prior.predictive(S, np.arange(3)), prior.posterior(S, np.arange(3))
+    for family in ("gate", "regression"):
+        for name, value in vars(getattr(seen, family)).items():
+            found = getattr(getattr(everyone, family), name)
+            np.testing.assert_array_equal(found[:-1], value)
+            np.testing.assert_array_equal(found[-1], getattr(getattr(prior, family), name)[0])
+    np.testing.assert_array_equal(everyone.log_expected_weights[:-1], seen.log_expected_weights)
+    assert np.exp(everyone.log_expected_weights).sum() == pytest.approx(1.0)
+    rest = np.prod([b / (a + b) for a, b in naive.sticks([6.0, 4.0, 2.0], prior.concentration)])
+    assert np.exp(everyone.log_expected_weights[-1]) == pytest.approx(rest)

@@ -13,17 +13,19 @@ CONTENT = {
     "number": np.array(3.5),
     "special": np.array([np.nan, -np.inf, 5e-324]),
 }
+HEADER = {"name": "jö", "degree": 3, "nothing": None, "parts": [1.5, {"deep": True}]}
 
 
 @pytest.fixture
 def path(tmp_path):
     path = tmp_path / "arrays"
-    write_arrays(path, CONTENT)
+    write_arrays(path, CONTENT, HEADER)
     return path
 
 
 def test_arrays_come_back_bit_for_bit_and_aligned(path):
-    found = open_arrays(path)
+    found, header = open_arrays(path)
+    assert header == HEADER
     assert list(found) == list(CONTENT)
     for name, array in CONTENT.items():
         np.testing.assert_array_equal(found[name], array)
@@ -33,11 +35,11 @@ def test_arrays_come_back_bit_for_bit_and_aligned(path):
 
 def test_arrays_are_read_only(path):
     with pytest.raises(ValueError, match="read-only"):
-        open_arrays(path)["matrix"][0, 0] = 1.0
+        open_arrays(path)[0]["matrix"][0, 0] = 1.0
 
 
 def test_a_mapping_outlives_its_file(path):
-    found = open_arrays(path)
+    found, _ = open_arrays(path)
     path.unlink()
     np.testing.assert_array_equal(found["matrix"], CONTENT["matrix"])
 
@@ -58,24 +60,33 @@ def test_a_missing_file_and_a_folder_are_told(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "header",
+    "shapes",
     [b"[1, 2]", b'{"a": 3}', b'{"a": [-1]}', b'{"a": [1.5]}', b'{"a": ["2"]}', b'{"a": [true]}'],
 )
-def test_headers_without_shapes_are_refused(path, header):
-    path.write_bytes(MAGIC + header + b"\n" + bytes(1000))
+def test_headers_without_shapes_are_refused(path, shapes):
+    path.write_bytes(MAGIC + b'{"header": {}, "shapes": ' + shapes + b"}\n" + bytes(1000))
     with pytest.raises(SnapshotError, match="must hold shapes"):
         open_arrays(path)
 
 
-@pytest.mark.parametrize("header", [b"{", b"\xff\xfe", b"nonsense"])
-def test_headers_that_are_not_json_are_refused(path, header):
+@pytest.mark.parametrize("header", [b"[]", b"3", b"null", b'"text"'])
+def test_headers_without_names_are_refused(path, header):
+    path.write_bytes(MAGIC + b'{"shapes": {}, "header": ' + header + b"}\n" + bytes(1000))
+    with pytest.raises(SnapshotError, match="must hold values by name"):
+        open_arrays(path)
+
+
+@pytest.mark.parametrize(
+    "header", [b"{", b"\xff\xfe", b"nonsense", b"[1]", b"5", b'{"shapes": {}}', b'{"header": {}}']
+)
+def test_headers_that_are_not_json_or_lack_a_part_are_refused(path, header):
     path.write_bytes(MAGIC + header + b"\n" + bytes(1000))
     with pytest.raises(SnapshotError, match="damaged"):
         open_arrays(path)
 
 
 def test_absurd_sizes_do_not_allocate(path):
-    path.write_bytes(MAGIC + b'{"a": [4000000000, 4000000000, 4000000000]}\n' + bytes(1000))
+    path.write_bytes(MAGIC + b'{"header": {}, "shapes": {"a": [4000000000, 4000000000]}}\n')
     with pytest.raises(SnapshotError, match="ends inside the array 'a'"):
         open_arrays(path)
 

@@ -115,12 +115,25 @@ def rewritten(path, header=None, arrays=None, without=()):
         {"input_scale": np.zeros(2)},
         {"input_scale": np.ones(3)},
         {"output_location": np.zeros((2, 1))},
+        {"feature_location": np.zeros(2)},
+        {"groups": np.arange(3.0)},
     ],
     ids=lambda arrays: f"{next(iter(arrays))}",
 )
 def test_arrays_that_do_not_fit_together_are_refused(path, arrays):
     with pytest.raises(SnapshotError, match="not consistent in itself"):
         load_snapshot(rewritten(path, arrays=arrays))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda groups: groups[::-1], lambda groups: groups + 0.5, lambda groups: 0.0 * groups],
+    ids=["reversed", "halves", "one"],
+)
+def test_groups_that_do_not_fit_the_components_are_refused(path, change):
+    groups = read_snapshot(path)[1]["groups"]
+    with pytest.raises(SnapshotError, match="not consistent in itself.*groups"):
+        load_snapshot(rewritten(path, arrays={"groups": change(groups)}))
 
 
 @pytest.mark.parametrize(
@@ -132,6 +145,12 @@ def test_arrays_that_do_not_fit_together_are_refused(path, arrays):
         {"parameters": None},
         {"metadata": 5},
         {"n_samples": "many"},
+        {"transforms": {"features": "linear", "degree": 3}},
+        {"transforms": {"features": "polynomial", "degree": 3, "prior_mean": None}},
+        {"transforms": {"features": "polynomial", "degree": 10**9, "prior_mean": None}},
+        {"transforms": {"features": "never_registered", "degree": 3, "prior_mean": None}},
+        {"transforms": {"features": "linear", "degree": 3, "prior_mean": "linear"}},
+        {"transforms": {"features": "linear", "degree": 3, "prior_mean": "never_defined"}},
     ],
     ids=str,
 )
@@ -140,7 +159,9 @@ def test_headers_that_make_no_model_are_refused(path, header):
         load_snapshot(rewritten(path, header=header))
 
 
-@pytest.mark.parametrize("name", ["statistics", "gate_dof", "output_scale", "class", "metadata"])
+@pytest.mark.parametrize(
+    "name", ["statistics", "gate_dof", "output_scale", "class", "metadata", "groups"]
+)
 def test_missing_parts_are_named(path, name):
     with pytest.raises(SnapshotError, match=name):
         load_snapshot(rewritten(path, without=[name]))
