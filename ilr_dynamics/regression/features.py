@@ -163,7 +163,11 @@ def _evaluated(name: str, X: Array) -> Array:
             f"the features {name!r} are not known here: call register_features first"
         )
     values = np.asarray(_registered[name](X), dtype=float)
-    if values.ndim != 2 or values.shape[0] != X.shape[0] or not 0 < values.shape[1] < MAX_FEATURES:
+    if (
+        values.ndim != 2
+        or values.shape[0] != X.shape[0]
+        or not 0 < values.shape[1] <= MAX_FEATURES
+    ):
         raise InvalidParameterError(
             f"the features {name!r} must have shape ({X.shape[0]}, r), r from 1 to "
             f"{MAX_FEATURES}, got {values.shape}"
