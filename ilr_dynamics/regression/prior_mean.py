@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 
 from ..exceptions import InvalidDataError, InvalidParameterError, SnapshotError
 
-__all__ = ["LinearPriorMean", "PriorMean", "check_prior_mean", "prior_mean_from_arrays"]
+__all__ = [
+    "LinearPriorMean",
+    "PriorMean",
+    "check_prior_mean",
+    "name_of_prior_mean",
+    "prior_mean_from_arrays",
+]
 
 Array = NDArray[np.float64]
 
@@ -96,6 +102,16 @@ def check_prior_mean(value: object) -> PriorMean | None:
     if value is not None and not isinstance(value, PriorMean):
         raise InvalidParameterError(f"prior_mean must be a PriorMean or None, got {value!r}")
     return value
+
+
+def name_of_prior_mean(prior_mean: PriorMean) -> str:
+    """Name that leads back to this class; SnapshotError if none does."""
+    name = getattr(prior_mean, "name", None)
+    if name is None or _classes.get(name) is not type(prior_mean):
+        raise SnapshotError(
+            f"{type(prior_mean).__name__} cannot be saved: it has no `name` of its own"
+        )
+    return str(name)
 
 
 def prior_mean_from_arrays(name: str, arrays: Mapping[str, Array]) -> PriorMean:

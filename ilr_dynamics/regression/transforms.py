@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .features import Regressors
-from .prior_mean import PriorMean, prior_mean_from_arrays
+from .prior_mean import PriorMean, name_of_prior_mean, prior_mean_from_arrays
 from .scaling import Standardizer
 
 __all__ = ["pack_transforms", "unpack_transforms"]
@@ -26,7 +26,7 @@ MAX_SCALE = 1e30
 def pack_transforms(
     regressors: Regressors, outputs: Standardizer, prior_mean: PriorMean | None
 ) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Header, of what JSON can hold, and arrays by name."""
+    """Header, of what JSON can hold, and arrays by name; SnapshotError if none can be made."""
     arrays = {}
     for name, scaling in (
         ("input", regressors.scaling),
@@ -36,7 +36,7 @@ def pack_transforms(
         arrays[f"{name}_location"], arrays[f"{name}_scale"] = scaling.location, scaling.scale
     header = {"features": regressors.features, "degree": regressors.degree, "prior_mean": None}
     if prior_mean is not None:
-        header["prior_mean"] = prior_mean.name
+        header["prior_mean"] = name_of_prior_mean(prior_mean)
         for name, array in prior_mean.arrays().items():
             arrays[PRIOR_MEAN + name] = np.asarray(array, dtype=float)
     return header, arrays
