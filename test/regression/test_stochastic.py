@@ -1,0 +1,202 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ilr_dynamics.exceptions import InvalidParameterError
+from ilr_dynamics.regression import ILR
+from ilr_dynamics.regression.inference import start, variational_bayes
+from ilr_dynamics.regression.initialization import assignment_statistics
+from ilr_dynamics.regression.mixture import extend
+from ilr_dynamics.regression.priors import isotropic_prior
+from ilr_dynamics.regression.stochastic import StepSchedule, stochastic_variational_bayes
+
+SEEDS = st.integers(0, 2**32 - 1)
+PRIOR = isotropic_prior(
+    1,
+    1,
+    concentration=0.5,
+    input_spread=0.3,
+    input_strength=2.0,
+    centre_spread=1.0,
+    noise_std=0.1,
+    noise_strength=2.0,
+    slope_scale=1.0,
+)
+
+
+class WholeSteps(StepSchedule):
+    """Nothing is kept of earlier minibatches."""
+
+    def step(self, index):
+        return 1.0
+
+
+class Problem:
+    """Samples with weights, the way learning begins, and a way to learn from them."""
+
+    def __init__(self, seed, n=120, n_components=6, with_previous=True):
+        generator = np.random.default_rng(seed)
+        X = generator.uniform(-2.0, 2.0, (n, 1))
+        Z = extend(
+            np.column_stack([X, np.ones(n)]),
+            np.sin(2.0 * X) + 0.1 * generator.normal(size=X.shape),
+        )
+        weights = generator.uniform(0.2, 2.0, n)
+        labels = generator.integers(0, n_components, n)
+        statistics = assignment_statistics(Z, weights, labels, n_components)
+        previous = 0.3 * statistics if with_previous else np.zeros_like(statistics)
+        groups = np.arange(n_components)
+        self.Z, self.weights, self.previous = Z, weights, previous
+        self.learning = start(weights, PRIOR, PRIOR, previous, statistics, groups)
+
+    def batch(self, max_iterations, **settings):
+        return variational_bayes(
+            self.Z,
+            self.weights,
+            self.learning,
+            max_iterations=max_iterations,
+            tolerance=1e-13,
+            **settings,
+        )
+
+    def stochastic(self, schedule, max_passes, *, tolerance=1e-13, **settings):
+        return stochastic_variational_bayes(
+            self.Z,
+            self.weights,
+            self.learning,
+            schedule=schedule,
+            generator=np.random.default_rng(0),
+            max_passes=max_passes,
+            tolerance=tolerance,
+            **settings,
+        )
+
+
+def test_steps_fall_as_a_power_of_their_number():
+    steps = [StepSchedule(10, 3.0, 0.6).step(index) for index in range(4)]
+    np.testing.assert_allclose(steps, [4.0**-0.6, 5.0**-0.6, 6.0**-0.6, 7.0**-0.6])
+    assert StepSchedule(10, 0.0, 0.9).step(0) == 1.0
+    assert StepSchedule(10, 0.0, 1.0).step(9) == pytest.approx(0.1)
+
+
+@settings(max_examples=10)
+@given(SEEDS, st.booleans(), st.integers(1, 6))
+def test_whole_steps_over_all_samples_are_iterations_of_batch_inference(seed, known, n_passes):
+    problem = Problem(seed, with_previous=known)
+    found = problem.stochastic(WholeSteps(10**6, 0.0, 1.0), n_passes)
+    expected = problem.batch(n_passes)
+    np.testing.assert_allclose(found.lower_bounds, expected.lower_bounds, rtol=1e-9, atol=1e-7)
+    np.testing.assert_allclose(found.scatter, expected.scatter, rtol=1e-6, atol=1e-7)
+
+
+def test_the_first_step_without_delay_is_an_iteration_of_batch_inference():
+    problem = Problem(1)
+    found = problem.stochastic(StepSchedule(120, 0.0, 0.7), 2)
+    expected = problem.batch(2)
+    np.testing.assert_allclose(found.lower_bounds, expected.lower_bounds, rtol=1e-9)
+    np.testing.assert_allclose(found.scatter, expected.scatter, rtol=1e-6, atol=1e-7)
+    # Later ones are shorter.
+    third = problem.stochastic(StepSchedule(120, 0.0, 0.7), 3)
+    assert third.lower_bounds[-1] != pytest.approx(problem.batch(3).lower_bounds[-1], rel=1e-6)
+
+
+@settings(max_examples=10)
+@given(SEEDS, st.integers(1, 200), st.booleans(), st.booleans())
+def test_each_sample_is_counted_once_in_the_end(seed, batch_size, known, fit_scales):
+    problem = Problem(seed, with_previous=known)
+    result = problem.stochastic(StepSchedule(batch_size, 1.0, 0.7), 3, fit_scales=fit_scales)
+    total = problem.previous.sum(axis=0) + (problem.weights * problem.Z.T) @ problem.Z
+    np.testing.assert_allclose(result.scatter.sum(axis=0), total, rtol=1e-6, atol=1e-5)
+    counts = PRIOR.counts(result.scatter)
+    assert np.all(np.diff(counts) <= 0.0)
+
+
+@pytest.fixture(scope="module")
+def large():
+    generator = np.random.default_rng(2)
+    X = generator.uniform(-3.0, 3.0, (4000, 1))
+    return X, np.sin(2.0 * X) + 0.1 * generator.normal(size=X.shape)
+
+
+def test_minibatches_come_close_to_what_all_samples_at_once_give(large):
+    X, Y = large
+    batch = ILR(12).fit(X, Y)
+    stochastic = ILR(12, inference="stochastic", batch_size=200, max_iterations=20).fit(X, Y)
+    assert stochastic.lower_bounds_[-1] > batch.lower_bounds_[-1] - 0.03 * len(X)
+    assert stochastic.score(X, Y) == pytest.approx(batch.score(X, Y), abs=0.01)
+    assert np.sum(stochastic.prior_.counts(stochastic.statistics_)) == pytest.approx(len(X))
+
+
+def test_the_bound_reported_last_is_exact_and_the_others_estimate_it(large):
+    X, Y = large
+    model = ILR(12, inference="stochastic", batch_size=200, max_iterations=8, tolerance=1e-12)
+    bounds = model.fit(X, Y).lower_bounds_
+    assert bounds.shape == (8,)
+    # Another batch iteration from there can only raise it.
+    assert abs(bounds[-2] - bounds[-1]) < 0.02 * len(X)
+    assert bounds[-1] > bounds[0]
+
+
+def test_learning_goes_on_from_earlier_samples(large):
+    X, Y = large
+    order = np.argsort(X[:, 0])
+    model = ILR(
+        12, inference="stochastic", batch_size=100, input_location=0.0, input_scale=2.0
+    ).fit(X[order[:2000]], Y[order[:2000]])
+    known = model.predict(X[order[:2000:100]])
+    model.partial_fit(X[order[2000:]], Y[order[2000:]])
+    assert model.score(X, Y) > 0.9
+    assert np.max(np.abs(model.predict(X[order[:2000:100]]) - known)) < 0.2
+    assert np.sum(model.prior_.counts(model.statistics_)) == pytest.approx(len(X))
+
+
+def test_passes_end_when_the_bound_has_settled(large):
+    heard = []
+    settings = {"inference": "stochastic", "batch_size": 500, "max_iterations": 30}
+    model = ILR(8, tolerance=0.1, **settings)
+    model.fit(*large, callback=lambda *arguments: heard.append(arguments))
+    assert model.converged_
+    assert len(model.lower_bounds_) < 30
+    assert [h[:2] for h in heard] == [(k, 30) for k in range(1, len(heard) + 1)]
+    np.testing.assert_allclose([h[2] * 4000 for h in heard], model.lower_bounds_[:-1])
+    assert (
+        not ILR(8, tolerance=1e-12, **settings).set_params(max_iterations=3).fit(*large).converged_
+    )
+
+
+def test_one_pass_is_one_iteration_of_batch_inference(large):
+    X, Y = large[0][:300], large[1][:300]
+    batch, stochastic = (
+        ILR(8, inference=inference, max_iterations=1).fit(X, Y)
+        for inference in ("batch", "stochastic")
+    )
+    np.testing.assert_array_equal(batch.statistics_, stochastic.statistics_)
+
+
+def test_the_same_seed_draws_the_same_minibatches(large):
+    settings = {"inference": "stochastic", "batch_size": 300, "max_iterations": 4}
+    first, second = (ILR(6, random_state=3, **settings).fit(*large) for _ in range(2))
+    np.testing.assert_array_equal(first.statistics_, second.statistics_)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"batch_size": 0},
+        {"batch_size": 2.5},
+        {"step_delay": -1.0},
+        {"step_delay": np.nan},
+        {"step_rate": 0.5},
+        {"step_rate": 1.01},
+        {"step_rate": "slow"},
+    ],
+    ids=str,
+)
+def test_schedules_that_do_not_converge_are_refused_by_name_and_value(large, parameters):
+    ((name, value),) = parameters.items()
+    with pytest.raises(InvalidParameterError, match=name) as caught:
+        ILR(inference="stochastic", **parameters).fit(*large)
+    assert str(value) in str(caught.value)
