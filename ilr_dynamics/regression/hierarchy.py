@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from . import stick_breaking
 from .hyperparameters import log_scale_prior, most_probable_scale
 from .mixture import MixturePosterior, MixturePrior
-from .pairs import best_disjoint, neighbours
+from .pairs import best_disjoint, merged, neighbours
 from .tied_components import (
     GroupedSums,
     TiedGates,
@@ -200,7 +200,13 @@ class HierarchicalPrior(MixturePrior):
                 + self._upper_stick_evidence(scatter, united)
                 - before
             )
-        merged_into = best_disjoint(pairs, gains, slopes.shape[0])
+        n_groups = slopes.shape[0]
+
+        def joint_gain(chosen: Indices) -> float:
+            united = merged(pairs[chosen], n_groups)[groups]
+            return self.log_evidence(scatter, united) - self.log_evidence(scatter, groups)
+
+        merged_into = best_disjoint(pairs, gains, n_groups, joint_gain)
         return None if merged_into is None else merged_into[groups]
 
     def _tied(self, scatter: Array, groups: Indices) -> tuple[TiedGates, TiedRegressions]:

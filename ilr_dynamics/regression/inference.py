@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from .merging import merge_components
 from .mixture import MixturePrior
+from .pairs import summed
 from .products import form_coefficients, pairwise_products, scatter_matrices
 
 __all__ = [
@@ -287,15 +288,7 @@ def _merged(Z: Array, weights: Array, learning: Learning, forms: Array) -> Learn
         return None
     return replace(
         learning,
-        previous=_summed(learning.previous, merged_into),
-        new=_summed(learning.new, merged_into),
+        previous=summed(learning.previous, merged_into),
+        new=summed(learning.new, merged_into),
         groups=learning.groups[np.unique(merged_into)],
     )
-
-
-def _summed(scatter: Array, merged_into: Indices) -> Array:
-    """Statistics of the components that are left, each with those merged into it."""
-    kept = np.unique(merged_into)
-    summed = np.zeros((kept.size, *scatter.shape[1:]))
-    np.add.at(summed, np.searchsorted(kept, merged_into), scatter)
-    return summed

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from .mixture import MixturePrior
-from .pairs import best_disjoint, neighbours
+from .pairs import best_disjoint, merged, neighbours, summed
 from .products import form_coefficients, pairwise_products
 
 __all__ = ["merge_components"]
@@ -69,8 +69,17 @@ def merge_components(
     pairs, gains = pairs[gains > 0.0], gains[gains > 0.0]
     if pairs.size == 0:
         return None
-    gains -= _entropy_losses(Z, weights, forms, pairs)
-    return best_disjoint(pairs, gains, scatter.shape[0])
+    losses = _entropy_losses(Z, weights, forms, pairs)
+    n_components = scatter.shape[0]
+    before = prior.log_evidence(scatter, groups)
+
+    def joint_gain(chosen: Indices) -> float:
+        # Of disjoint pairs each loses the entropy between its own two.
+        merged_into = merged(pairs[chosen], n_components)
+        after = prior.log_evidence(summed(scatter, merged_into), groups[np.unique(merged_into)])
+        return after - before - float(np.sum(losses[chosen]))
+
+    return best_disjoint(pairs, gains - losses, n_components, joint_gain)
 
 
 def _entropy_losses(Z: Array, weights: Array, forms: Array, pairs: Indices) -> Array:

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-__all__ = ["best_disjoint", "neighbours"]
+__all__ = ["best_disjoint", "merged", "neighbours", "summed"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -31,22 +33,54 @@ def neighbours(points: Array) -> Indices:
     return np.asarray(pairs[pairs[:, 0] < pairs[:, 1]])
 
 
-def best_disjoint(pairs: Indices, gains: Array, n_components: int) -> Indices | None:
+def best_disjoint(
+    pairs: Indices, gains: Array, n_components: int, joint_gain: Callable[[Indices], float]
+) -> Indices | None:
     """
     Unite the best pairs first, no component twice: a gain holds for one merge of its two.
+
+    Several at once may gain less than one by one, since sticks and ties change with each: where
+    all together are no gain, the better half of them is tried, down to the best one.
+
+    Parameters
+    ----------
+    pairs : (n_pairs, 2)
+        Candidates.
+    gains : (n_pairs,)
+        What each gains alone.
+    n_components
+        Number of components.
+    joint_gain
+        What the pairs of these indices, disjoint ones, gain together.
 
     Returns
     -------
     merged_into : (n_components,) or None
         What each component becomes part of, itself for most; None if no merge is a gain.
     """
-    merged_into = np.arange(n_components)
+    chosen: list[int] = []
     used = np.zeros(n_components, dtype=bool)
     for index in np.argsort(-gains):
         if not gains[index] > SMALLEST_GAIN:
             break
-        first, second = pairs[index]
-        if not used[first] and not used[second]:
-            used[[first, second]] = True
-            merged_into[second] = first
-    return merged_into if np.any(used) else None
+        if not np.any(used[pairs[index]]):
+            used[pairs[index]] = True
+            chosen.append(int(index))
+    while len(chosen) > 1 and not joint_gain(np.array(chosen)) > SMALLEST_GAIN:
+        chosen = chosen[: len(chosen) // 2]
+    return merged(pairs[chosen], n_components) if chosen else None
+
+
+def merged(pairs: Indices, n_components: int) -> Indices:
+    """Tell what each component (n_components,) becomes part of when disjoint pairs are merged."""
+    merged_into = np.arange(n_components)
+    merged_into[pairs[:, 1]] = pairs[:, 0]
+    return merged_into
+
+
+def summed(scatter: Array, merged_into: Indices) -> Array:
+    """Statistics of the components that are left, each with those merged into it."""
+    kept = np.unique(merged_into)
+    sums = np.zeros((kept.size, *scatter.shape[1:]))
+    np.add.at(sums, np.searchsorted(kept, merged_into), scatter)
+    return sums

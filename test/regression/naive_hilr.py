@@ -349,6 +349,31 @@ def entropy(q):
     return linear + wishart(df=q.dof, scale=q.scale).entropy()
 
 
+def log_evidence(h, samples, weights):
+    """
+    Log p(x, y, labels), parameters and sticks integrated out, from a list of weights (n, K_g).
+
+    Sticks are broken from the largest component to the smallest on both levels.
+    """
+    total = 0.0
+    for of_group in weights:
+        prior = h.group(of_group.shape[1])
+        posterior = prior.updated(samples, of_group)
+        for before, after in (
+            (prior.gate, posterior.gate),
+            (prior.regression, posterior.regression),
+        ):
+            total += after.log_normalizer() - before.log_normalizer()
+        counts = sorted(of_group.sum(axis=0), reverse=True)
+        total += sum(betaln(a, b) for a, b in sticks(counts, h.concentration))
+        total -= len(counts) * betaln(1.0, h.concentration)
+    totals = sorted([of_group.sum() for of_group in weights], reverse=True)
+    total += sum(betaln(a, b) for a, b in sticks(totals, h.upper_concentration))
+    total -= len(totals) * betaln(1.0, h.upper_concentration)
+    m, d = len(h.location), len(h.offset)
+    return float(total - 0.5 * sum(totals) * (m + d) * LOG_2PI)
+
+
 def log_chance_of_labels(labels, concentration):
     """Of sticks broken in the order of the labels 0, 1, .., one label after the other."""
     counts, total = [0.0] * (max(labels) + 1), 0.0
