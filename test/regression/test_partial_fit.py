@@ -34,9 +34,12 @@ def test_first_partial_fit_is_fit(motion):
 def test_with_one_component_batches_add_up_to_one_fit(seed):
     # One component and samples without outliers: it recognises all, every responsibility is one.
     generator = np.random.default_rng(seed)
-    X, Y = generator.uniform(-1.0, 1.0, (90, 2)), generator.uniform(-0.1, 0.1, (90, 1))
+    angle = generator.uniform(0.0, 2.0 * np.pi, 90)
+    X = np.column_stack([np.cos(angle), np.sin(angle)])
+    Y = X @ [[0.5], [-0.3]] + 0.05 * generator.choice([-1.0, 1.0], (90, 1))
     weights = generator.uniform(0.1, 3.0, 90)
-    settings = {"n_components": 1, "input_spread": 1.0, "fit_scales": False, **SCALES}
+    wide = {"input_spread": 1.0, "noise_strength": 50.0}
+    settings = {"n_components": 1, "fit_scales": False, **wide, **SCALES}
     whole = ILR(**settings).fit(X, Y, weights)
     parts = ILR(**settings)
     for rows in (slice(0, 30), slice(30, 70), slice(70, 90)):
