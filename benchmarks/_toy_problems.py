@@ -26,6 +26,9 @@ __all__ = [
     "cubic_pieces",
     "gap",
     "inverse_branches",
+    "inverse_curve",
+    "inverse_curve_distance",
+    "inverse_folds",
     "inverse_mapping",
     "sinc",
     "step",
@@ -156,17 +159,38 @@ def cubic_pieces(rng: np.random.Generator) -> Problem:
 def inverse_mapping(rng: np.random.Generator) -> Problem:
     """The inverse of a function that is not monotone: up to three outputs for one input."""
     y = np.linspace(0.0, 1.0, 200)
-    x = y + 0.3 * np.sin(2.0 * np.pi * y) + 0.05 * rng.standard_normal(y.size)
+    x = _inverse_input(y) + 0.05 * rng.standard_normal(y.size)
     nowhere = _constant(np.nan)
     return Problem(x[:, None], y[:, None], float(x.min()), float(x.max()), nowhere, nowhere)
+
+
+def _inverse_input(y: Array) -> Array:
+    return y + 0.3 * np.sin(2.0 * np.pi * y)
 
 
 def inverse_branches(x: float) -> Array:
     """All outputs between 0 and 1 whose input, without noise, is x."""
     y = np.linspace(0.0, 1.0, 100001)
-    excess = y + 0.3 * np.sin(2.0 * np.pi * y) - x
-    crossing = np.flatnonzero(np.sign(excess[:-1]) != np.sign(excess[1:]))
-    return y[crossing]
+    side = np.sign(_inverse_input(y) - x)
+    return y[np.flatnonzero(side[:-1] != side[1:])]
+
+
+def inverse_folds() -> Array:
+    """Inputs (2,) at which two branches meet."""
+    y = np.arccos(-1.0 / (0.6 * np.pi)) / (2.0 * np.pi)
+    return _inverse_input(np.array([y, 1.0 - y]))
+
+
+def inverse_curve() -> tuple[Array, Array]:
+    """Inputs and outputs of the relation without noise."""
+    y = np.linspace(0.0, 1.0, 500)
+    return _inverse_input(y), y
+
+
+def inverse_curve_distance(x: float, y: float) -> float:
+    """Distance of a point to the nearest point of the relation: the noise is in the input."""
+    on_curve = np.linspace(-0.2, 1.2, 14001)
+    return float(np.min(np.hypot(_inverse_input(on_curve) - x, on_curve - y)))
 
 
 def chirp(rng: np.random.Generator) -> Problem:

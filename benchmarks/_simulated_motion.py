@@ -1,0 +1,91 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Samples of the simulated arm: controller and plant in lock-step, then as from a recording."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ilr_dynamics.control import (
+    Gains,
+    JointLimits,
+    JointPath,
+    RigidBodyFeedForward,
+    Supervision,
+    TrackingController,
+    track,
+)
+from ilr_dynamics.recording import Recording, training_samples
+from ilr_dynamics.robot.description import load_description
+from ilr_dynamics.robot.plant import WamPlant
+from ilr_dynamics.robot.plant_config import load_plant_config
+from ilr_dynamics.robot.rigid_body import RigidBodyModel
+from ilr_dynamics.robot.tool_paths import figure_eight, joint_path, training_periods
+
+__all__ = ["inverse_dynamics_samples"]
+
+Array = NDArray[np.float64]
+
+# The frozen gains of the tracking experiments.
+GAINS = Gains([40.0, 60.0, 25.0, 15.0], [3.0, 5.0, 1.5, 1.0])
+KNOT_RATE = 50.0
+
+
+def inverse_dynamics_samples(n_samples: int, seed: int) -> tuple[Array, Array]:
+    """
+    Inputs [q, qd, qdd] and torques of figure-eights at all training speeds, one after the other.
+
+    Tracked by the analytic model and the low-gain PD controller; an equal share of the samples is
+    of each speed, in the order of time, from when the motion has its full size. (What comes before
+    is the same for all: each speed again begins in the same posture, with whatever friction held
+    the arm there, and batches of it disagree about the torque.)
+
+    Returns
+    -------
+    X : (n_samples, 12)
+    Y : (n_samples, 4)
+    """
+    arm = load_description("wam4")
+    model = RigidBodyModel(arm)
+    plant = WamPlant(arm, load_plant_config("wam4"), seed=seed)
+    periods = training_periods()
+    parts = []
+    for period in periods:
+        path = JointPath(*joint_path(figure_eight(period), model, rate=KNOT_RATE))
+        samples = _tracked(plant, _controller(arm, model), path)
+        moving = np.flatnonzero(samples.time >= figure_eight(period).start_up)
+        chosen = moving[: n_samples // len(periods)]
+        parts.append((samples.X[chosen], samples.Y[chosen]))
+    return np.concatenate([X for X, _ in parts]), np.concatenate([Y for _, Y in parts])
+
+
+def _controller(arm, model) -> TrackingController:
+    limits = JointLimits(
+        arm.joint_names,
+        arm.position_lower,
+        arm.position_upper,
+        arm.velocity_limit,
+        arm.torque_limit,
+        torque_rate=arm.torque_limit / 0.2,
+    )
+    supervision = Supervision(np.full(4, 0.2), np.full(4, 0.5), np.full(4, 3.0))
+    return TrackingController(limits, GAINS, supervision, RigidBodyFeedForward(model))
+
+
+def _tracked(plant: WamPlant, controller: TrackingController, path: JointPath):
+    result = track(plant, controller, path)
+    stamp = np.round(1e9 * result.time).astype(np.int64)
+    recording = Recording(
+        joint_names=controller.limits.joints,
+        stamp=stamp,
+        position=result.position,
+        velocity=result.velocity,
+        torque=result.torque,
+        commanded=True,
+        driver_compensates_gravity=False,
+        rejected=Counter(),
+    )
+    return training_samples(recording)
