@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .hierarchy import HierarchicalPrior
+from .inference import FitScales
 from .learner import MixtureLearner
 from .mixture import MixturePrior
 from .prior_mean import PriorMean
@@ -53,8 +54,9 @@ class HILR(MixtureLearner):
         Expected change of an output, in standard units, when all inputs move by one.
     fit_scales
         Whether the data may correct the expectations above (spreads, noise and, input by input,
-        slopes) by maximising the lower bound over them; each counts as one component then. If not,
-        the prior stays what the parameters say.
+        slopes) by maximising the lower bound over them; each counts as one component then. If
+        not, the prior stays what the parameters say. "outputs": only those of noise and slopes,
+        so that components keep the width that is stated.
     features, degree
         What the local models are linear in: "linear", "polynomial" (all products of up to
         `degree` inputs), or a name given to `register_features`.
@@ -137,7 +139,7 @@ class HILR(MixtureLearner):
         noise_std: float = 0.1,
         noise_strength: float = 2.0,
         slope_scale: float = 1.0,
-        fit_scales: bool = True,
+        fit_scales: FitScales = True,
         features: str = "linear",
         degree: int = 3,
         prior_mean: PriorMean | None = None,

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ from .pairs import summed
 from .products import form_coefficients, pairwise_products, scatter_matrices
 
 __all__ = [
+    "FitScales",
     "InferenceResult",
     "IterationCallback",
     "Learning",
@@ -39,6 +41,7 @@ __all__ = [
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 IterationCallback = Callable[[int, int, float], None]
+FitScales = bool | Literal["outputs"]
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 # Rows worked on at a time: the block of responsibilities (rows x components) stays in the cache
@@ -104,9 +107,15 @@ class Learning:
         order, groups = self.prior.arrange(total, self.groups, max(1, n_filled))
         return replace(self, previous=self.previous[order], new=self.new[order], groups=groups)
 
-    def with_scales_refitted(self) -> Learning:
+    def with_scales_refitted(self, fit_scales: FitScales) -> Learning:
         """Move the scales of the prior to where they explain the components better."""
-        return replace(self, prior=self.prior.refitted(self.guess, self.total, self.groups))
+        if not fit_scales:
+            return self
+        prior = self.prior.refitted(self.guess, self.total, self.groups)
+        if fit_scales == "outputs":
+            # Each scale is chosen for itself, so leaving some as they are loses nothing.
+            prior = replace(self.prior, regression=prior.regression)
+        return replace(self, prior=prior)
 
     def forms(self) -> Array:
         """Expected log joint densities (K, p, p) of the next E-step."""
@@ -214,7 +223,7 @@ def variational_bayes(
     *,
     max_iterations: int,
     tolerance: float,
-    fit_scales: bool = False,
+    fit_scales: FitScales = False,
     merge: bool = False,
     callback: IterationCallback | None = None,
 ) -> InferenceResult:
@@ -234,7 +243,7 @@ def variational_bayes(
     tolerance
         Stop when the bound grows by less than this for each unit of weight, in nats.
     fit_scales
-        Whether the scales of the prior follow the data.
+        Whether the scales of the prior follow the data; "outputs": only those of the regressions.
     merge
         Whether to merge components where that raises the bound. Upper components are merged in
         any case: their sharing slopes is what a hierarchy is for.
@@ -250,8 +259,8 @@ def variational_bayes(
     converged = False
     for iteration in range(max_iterations):
         learning = learning.arranged()
-        if fit_scales and iteration >= FIRST_ITERATION_OF_SCALES:
-            learning = learning.with_scales_refitted()
+        if iteration >= FIRST_ITERATION_OF_SCALES:
+            learning = learning.with_scales_refitted(fit_scales)
         forms = learning.forms()
         log_normalizer, new = expectation(Z, weights, forms)
         entropy = log_normalizer - float(np.vdot(forms, new))

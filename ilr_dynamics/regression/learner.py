@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..exceptions import InvalidDataError, InvalidParameterError
 from .features import Regressors
 from .inference import (
+    FitScales,
     InferenceResult,
     IterationCallback,
     Learning,
@@ -59,7 +60,7 @@ class MixtureLearner(MixtureRegressor):
     features: str
     degree: int
     prior_mean: PriorMean | None
-    fit_scales: bool
+    fit_scales: FitScales
     merge: bool
     n_restarts: int
     forgetting_factor: float
@@ -224,7 +225,7 @@ class MixtureLearner(MixtureRegressor):
                 learning,
                 max_iterations=max_iterations,
                 tolerance=tolerance,
-                fit_scales=bool(self.fit_scales),
+                fit_scales=self._checked_fit_scales(),
                 merge=bool(self.merge),
                 callback=callback,
             )
@@ -237,12 +238,19 @@ class MixtureLearner(MixtureRegressor):
                 generator=generator,
                 max_passes=max_iterations,
                 tolerance=tolerance,
-                fit_scales=bool(self.fit_scales),
+                fit_scales=self._checked_fit_scales(),
                 callback=callback,
             )
         raise InvalidParameterError(
             f"inference must be 'batch' or 'stochastic', got {self.inference!r}"
         )
+
+    def _checked_fit_scales(self) -> FitScales:
+        if self.fit_scales not in (True, False, "outputs"):
+            raise InvalidParameterError(
+                f"fit_scales must be True, False or 'outputs', got {self.fit_scales!r}"
+            )
+        return self.fit_scales
 
     def _step_schedule(self) -> StepSchedule:
         rate = check_real(self.step_rate, "step_rate", above=0.5)

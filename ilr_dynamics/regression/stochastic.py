@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .inference import (
+    FitScales,
     InferenceResult,
     IterationCallback,
     Learning,
@@ -66,7 +67,7 @@ def stochastic_variational_bayes(
     generator: np.random.Generator,
     max_passes: int,
     tolerance: float,
-    fit_scales: bool = False,
+    fit_scales: FitScales = False,
     callback: IterationCallback | None = None,
 ) -> InferenceResult:
     """
@@ -107,8 +108,7 @@ def stochastic_variational_bayes(
             learning = replace(learning, new=new)
             estimates.append(entropy + learning.log_evidence() - learning.constant)
             step_index += 1
-        if fit_scales:
-            learning = learning.arranged().with_scales_refitted()
+        learning = learning.arranged().with_scales_refitted(fit_scales)
         bounds.append(float(np.mean(estimates)))
         if callback is not None:
             callback(completed + 1, max_passes, bounds[-1] / total_weight)
