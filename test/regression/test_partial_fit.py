@@ -38,7 +38,7 @@ def test_with_one_component_batches_add_up_to_one_fit(seed):
     X = np.column_stack([np.cos(angle), np.sin(angle)])
     Y = X @ [[0.5], [-0.3]] + 0.05 * generator.choice([-1.0, 1.0], (90, 1))
     weights = generator.uniform(0.1, 3.0, 90)
-    wide = {"input_spread": 1.0, "noise_strength": 50.0}
+    wide = {"input_spread": 1.0, "input_strength": 50.0, "noise_strength": 50.0}
     settings = {"n_components": 1, "fit_scales": False, **wide, **SCALES}
     whole = ILR(**settings).fit(X, Y, weights)
     parts = ILR(**settings)
