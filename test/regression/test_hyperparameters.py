@@ -152,15 +152,15 @@ def test_refitting_leaves_the_given_prior_and_what_is_no_scale_as_it_was():
 
 
 @settings(max_examples=12)
-@given(SEEDS, st.booleans(), st.booleans())
-def test_bound_never_falls_while_scales_follow_the_data(seed, smooth, exact):
+@given(SEEDS, st.booleans(), st.booleans(), st.sampled_from([True, "outputs"]))
+def test_bound_never_falls_while_scales_follow_the_data(seed, smooth, exact, fit_scales):
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(200, 2))
     noise = 0.0 if exact else 0.1 * generator.normal(size=X.shape)
     Y = (np.sin(2.0 * X) if smooth else X @ generator.normal(size=(2, 2))) + noise
     if exact:
         X[:, 1] = 3.0
-    model = ILR(n_components=12, tolerance=1e-12, max_iterations=40)
+    model = ILR(12, fit_scales=fit_scales, tolerance=1e-12, max_iterations=40)
     for rows in (slice(0, 120), slice(120, 200)):
         model.partial_fit(X[rows], Y[rows])
         bounds = model.lower_bounds_
@@ -217,3 +217,20 @@ def test_stated_scales_stay_when_the_data_may_not_choose(motion):
         slope_scale=1.0,
     )
     np.testing.assert_array_equal(scales_of(model.prior_), scales_of(stated))
+
+
+@pytest.mark.parametrize("inference", ["batch", "stochastic"])
+def test_components_keep_the_stated_width_when_only_scales_of_outputs_follow_the_data(
+    motion, inference
+):
+    settings = {"n_components": 8, "inference": inference, "batch_size": 100}
+    stated, fitted, outputs = (
+        ILR(fit_scales=fit_scales, **settings).fit(*motion).prior_
+        for fit_scales in (False, True, "outputs")
+    )
+    np.testing.assert_array_equal(outputs.gate.scales(), stated.gate.scales())
+    np.testing.assert_array_equal(outputs.gate.kappa, stated.gate.kappa)
+    assert np.all(fitted.gate.scales() != stated.gate.scales())
+    for prior in (fitted, outputs):
+        assert np.all(prior.regression.scales() != stated.regression.scales())
+        assert np.all(prior.regression.column_scales() != stated.regression.column_scales())

@@ -78,6 +78,8 @@ def test_malformed_weights_are_refused(weights, message):
         {"features": "cubic"},
         {"features": None},
         {"prior_mean": 3.0},
+        {"fit_scales": "inputs"},
+        {"fit_scales": None},
         {"inference": "online"},
         {"max_iterations": 0},
         {"tolerance": 0.0},
