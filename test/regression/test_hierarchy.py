@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
+from scipy.special import xlogy
 
 from ilr_dynamics.regression import stick_breaking
 from ilr_dynamics.regression.hierarchy import HierarchicalPrior
@@ -359,21 +360,56 @@ def test_two_pairs_of_upper_components_are_not_united_where_only_one_is_a_gain(p
     assert gain(scatter, prior.united_groups(scatter, apart)) > 0.0
 
 
-def test_two_pairs_of_lower_components_are_not_merged_where_only_one_is_a_gain(prior_of_pieces):
+@pytest.mark.parametrize("n_shared", [0, 3])
+def test_two_pairs_of_lower_components_are_not_merged_where_only_one_is_a_gain(
+    prior_of_pieces, n_shared
+):
     prior, apart = prior_of_pieces, np.arange(4)
 
     def gain(scatter, merged_into):
         merged_into = np.asarray(merged_into)
-        merged = np.stack([scatter[merged_into == k].sum(axis=0) for k in np.unique(merged_into)])
-        labels = np.unique(merged_into)
-        return prior.log_evidence(merged, labels) - prior.log_evidence(scatter, apart)
+        kept = np.unique(merged_into)
+        merged = np.stack([scatter[merged_into == k].sum(axis=0) for k in kept])
+        # A sample in four equal shares loses entropy with each pair merged.
+        losses = 0.5 * np.log(2.0) * n_shared * (4 - kept.size)
+        return prior.log_evidence(merged, kept) - prior.log_evidence(scatter, apart) - losses
 
     scatter = barely_alike(lambda S, pair: gain(S, [[0, 0, 2, 3], [0, 1, 2, 2]][pair]))
     assert gain(scatter, [0, 0, 2, 2]) < 0.0
-    # Of earlier samples alone: none loses entropy.
-    forms = prior.posterior(scatter, apart).expected_log_joint_forms()
-    found = merge_components(prior, scatter, apart, np.zeros((0, 3)), np.zeros(0), forms)
+    Z, equal_shares = np.ones((n_shared, 3)), np.zeros((4, 3, 3))
+    found = merge_components(prior, scatter, apart, Z, np.ones(n_shared), equal_shares)
     assert gain(scatter, found) > 0.0
+
+
+@settings(max_examples=25)
+@given(SEEDS, st.floats(0.0, 1.0))
+def test_components_are_merged_if_and_only_if_evidence_and_entropy_rise(seed, overlap):
+    problem = Problem(seed, 1, 1, groups=(0, 1, 2), n=12, hard=True)
+    generator = np.random.default_rng(seed)
+    # Each sample belongs to its own component, in part to the next.
+    r = (1.0 - 0.5 * overlap) * problem.weights + 0.5 * overlap * problem.weights[:, [2, 0, 1]]
+    weights = generator.uniform(0.2, 2.0, 12)
+    # Forms that lead to these: log r through the products of one-hot extended samples.
+    Z = np.eye(12)
+    forms = np.array([np.diag(np.log(np.maximum(r[:, k], 1e-300))) for k in range(3)])
+    scatter = problem.scatter_of(weights[:, None] * r)
+
+    def entropy(r):
+        return -np.sum(weights[:, None] * xlogy(r, r))
+
+    before = problem.evidence(weights[:, None] * r, np.arange(3)) + entropy(r)
+    gains = []
+    for first, second in combinations(range(3), 2):
+        merged, groups = united(r, np.arange(3), first, second)
+        after = problem.evidence(weights[:, None] * merged, groups) + entropy(merged)
+        gains.append(after - before)
+    found = merge_components(problem.prior, scatter, np.arange(3), Z, weights, forms)
+    if max(gains) < 1e-6:
+        assert found is None
+    else:
+        best = list(combinations(range(3), 2))[int(np.argmax(gains))]
+        expected = np.where(np.arange(3) == best[1], best[0], np.arange(3))
+        np.testing.assert_array_equal(found, expected)
 
 
 SCALES = st.floats(0.02, 5.0)
