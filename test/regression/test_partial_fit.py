@@ -111,6 +111,52 @@ def test_the_tenth_batch_opens_components_like_the_first():
     assert np.all(np.diff(n_active) >= 2)
 
 
+@pytest.fixture(scope="module")
+def two_lines():
+    """Two components far apart, each a line with noise of its own."""
+    generator = np.random.default_rng(8)
+    X = np.repeat([-5.0, 5.0], [300, 200])[:, None] + generator.normal(size=(500, 1))
+    Y = np.where(X < 0.0, X, -2.0 * X) + 0.1 * generator.normal(size=X.shape)
+    model = ILR(2, **SCALES, fit_scales=False).fit(X, Y)
+    np.testing.assert_allclose(model.prior_.counts(model.statistics_), [300.0, 200.0])
+    return model
+
+
+def initial_labels(model, X, Y, n_components=4):
+    Z = np.column_stack([X, np.ones(len(X)), Y])
+    of_model = ILR(n_components, **SCALES)
+    known = (model.prior_, model.statistics_, model.groups_)
+    return of_model._initial_labels(Z, np.ones(len(X)), *known, np.random.default_rng(0))
+
+
+def test_samples_begin_in_the_most_probable_component_that_recognises_them(two_lines):
+    X = np.array([[-5.0], [5.0], [-4.0], [5.5], [-6.5]])
+    labels, n_opened = initial_labels(two_lines, X, np.where(X < 0.0, X, -2.0 * X))
+    np.testing.assert_array_equal(labels, [0, 1, 0, 1, 0])
+    assert n_opened == 0
+
+
+@pytest.mark.parametrize(
+    ("x", "y"), [(-5.0, -4.0), (-8.5, -8.5), (5.0, -5.0), (0.0, 0.0)], ids=str
+)
+def test_samples_that_no_component_recognises_open_new_ones(two_lines, x, y):
+    # By its output, by its input, by the relation of the other component, by all.
+    X, Y = np.array([[-5.0], [x], [x], [5.0]]), np.array([[-5.0], [y], [y], [-10.0]])
+    labels, n_opened = initial_labels(two_lines, X, Y)
+    np.testing.assert_array_equal(labels, [0, 2, 2, 1])
+    assert n_opened == 1
+
+
+def test_components_are_opened_in_proportion_to_what_is_not_recognised(two_lines):
+    X = np.concatenate([np.full((30, 1), -5.0), np.linspace(20.0, 40.0, 10)[:, None]])
+    Y = np.concatenate([np.full((30, 1), -5.0), np.zeros((10, 1))])
+    for n_components, expected in ((1, 1), (4, 1), (12, 3), (40, 10)):
+        labels, n_opened = initial_labels(two_lines, X, Y, n_components)
+        assert n_opened == expected
+        np.testing.assert_array_equal(labels[:30], 0)
+        assert set(labels[30:]) == set(range(2, 2 + expected))
+
+
 def test_the_same_region_again_opens_next_to_nothing():
     model = ILR(n_components=20, **RANGE).fit(*region(0.0))
     n_active = model.n_active_
