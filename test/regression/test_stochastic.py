@@ -62,13 +62,13 @@ class Problem:
             **settings,
         )
 
-    def stochastic(self, schedule, max_passes, *, tolerance=1e-13, **settings):
+    def stochastic(self, schedule, max_passes, *, seed=0, tolerance=1e-13, **settings):
         return stochastic_variational_bayes(
             self.Z,
             self.weights,
             self.learning,
             schedule=schedule,
-            generator=np.random.default_rng(0),
+            generator=np.random.default_rng(seed),
             max_passes=max_passes,
             tolerance=tolerance,
             **settings,
@@ -101,6 +101,13 @@ def test_the_first_step_without_delay_is_an_iteration_of_batch_inference():
     # Later ones are shorter.
     third = problem.stochastic(StepSchedule(120, 0.0, 0.7), 3)
     assert third.lower_bounds[-1] != pytest.approx(problem.batch(3).lower_bounds[-1], rel=1e-6)
+
+
+def test_minibatches_are_drawn_at_random():
+    problem, schedule = Problem(2), StepSchedule(20, 1.0, 0.7)
+    first, second, again = (problem.stochastic(schedule, 3, seed=seed) for seed in (0, 1, 0))
+    np.testing.assert_array_equal(first.lower_bounds, again.lower_bounds)
+    assert np.all(np.abs(first.lower_bounds - second.lower_bounds) > 1e-3)
 
 
 @settings(max_examples=10)
