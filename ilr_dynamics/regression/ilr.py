@@ -80,7 +80,7 @@ class ILR(MixtureLearner):
     input_location, input_scale, output_location, output_scale
         Physical values that become 0 and 1, as one number or one for each column. By default mean
         and deviation of the first data; give them where the first data may hardly move. With a
-        prior mean, those of the outputs are of what it leaves.
+        prior mean the outputs' are of what it leaves, and their location is 0.
     random_state
         Seed, or a ``numpy.random.Generator``, or None for a different draw each time.
 

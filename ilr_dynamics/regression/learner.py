@@ -130,9 +130,11 @@ class MixtureLearner(MixtureRegressor):
             inputs, self.features, check_integer(self.degree, "degree", 1), X, weights
         )
         residual = _residual(prior_mean, X, Y)
-        outputs = Standardizer.from_data(
-            residual, weights, self.output_location, self.output_scale, "output"
-        )
+        location = self.output_location
+        if location is None and prior_mean is not None:
+            # Far from all data the prior mean alone is what is expected.
+            location = 0.0
+        outputs = Standardizer.from_data(residual, weights, location, self.output_scale, "output")
         Z = _extended(regressors(X), outputs.transform(residual))
         p, m = Z.shape[1], X.shape[1]
         prior = self._stated_prior(m, p - Y.shape[1] - m - 1, Y.shape[1])

@@ -379,6 +379,17 @@ def test_every_sample_is_counted_once(motion):
     assert np.all(np.diff(counts)[np.diff(model.groups_) == 0] <= 0.0)
 
 
+def test_what_opens_later_begins_apart_from_the_slopes_that_are_known():
+    generator = np.random.default_rng(5)
+    X = np.linspace(0.0, 1.0, 100)[:, None]
+    noise = 0.05 * generator.normal(size=X.shape)
+    model = HILR(n_components=1, input_scale=1.0).fit(X, 3.0 * X + noise)
+    model.partial_fit(X + 10.0, -3.0 * X + noise)
+    # With another slope: were it begun in the group of the first, it would share its slope.
+    assert model.n_upper_ == 2
+    np.testing.assert_allclose(np.diff(model.predict([[10.2], [10.8]]), axis=0), -1.8, rtol=0.1)
+
+
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_triangle_wave_has_two_slopes(seed):
     generator = np.random.default_rng(seed)
