@@ -22,9 +22,15 @@ def shape(tmp_path, visual):
     return only
 
 
-def test_every_link_of_the_wam_is_drawn():
-    links = {shape.link for shape in visual_shapes(load_description("wam4"))}
-    assert links == {"base", "shoulder_yaw", "shoulder_pitch", "upper_arm", "forearm", "tool"}
+ARM_LINKS = {"base", "shoulder_yaw", "shoulder_pitch", "upper_arm", "forearm", "tool"}
+WRIST_LINKS = {"wrist_yaw", "wrist_pitch", "tool_plate"}
+
+
+@pytest.mark.parametrize(
+    ("robot", "links"), [("wam4", ARM_LINKS), ("wam7", ARM_LINKS | WRIST_LINKS)]
+)
+def test_every_link_of_the_wam_is_drawn(robot, links):
+    assert {shape.link for shape in visual_shapes(load_description(robot))} == links
 
 
 @pytest.mark.parametrize(
