@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Description of an arm: its URDF, the order of its joints and their limits."""
+"""Description of an arm: its URDF, the order of its joints, their limits and gears."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import math
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from ilr_dynamics.exceptions import RobotDescriptionError
 from ilr_dynamics.robot.arrays import FloatArray, read_only
@@ -37,6 +39,14 @@ class RobotDescription:
         Largest joint torque [Nm].
     tool_frame : str
         Link whose origin is the tool point.
+    gear_matrix : ndarray of shape (n_joints, n_joints) or None
+        Motor angles per joint angle, a row a motor, invertible; None if the URDF names no motors.
+
+    Notes
+    -----
+    A motor is an element ``<motor name="m2"><joint name="j2" ratio="28.25"/>...</motor>`` below
+    ``<robot>``; a joint that it does not name does not turn it. Motors count in the order of the
+    file. Parsers of URDF pass over these elements.
     """
 
     name: str
@@ -47,6 +57,7 @@ class RobotDescription:
     velocity_limit: FloatArray
     torque_limit: FloatArray
     tool_frame: str
+    gear_matrix: FloatArray | None
 
     @property
     def n_joints(self) -> int:
@@ -71,8 +82,8 @@ def load_description(robot: str | Path, tool_frame: str | None = None) -> RobotD
     Raises
     ------
     RobotDescriptionError
-        If there is no such robot or file, if it is not a URDF, or if its moving joints are not one
-        chain of revolute joints with complete limits.
+        If there is no such robot or file, if it is not a URDF, if its moving joints are not one
+        chain of revolute joints with complete limits, or if its motors do not fit the joints.
     """
     path = _urdf_path(robot)
     root = _parse(path)
@@ -88,6 +99,7 @@ def load_description(robot: str | Path, tool_frame: str | None = None) -> RobotD
         velocity_limit=read_only([joint.limits[2] for joint in chain]),
         torque_limit=read_only([joint.limits[3] for joint in chain]),
         tool_frame=_tool_frame(path, joints, links, tool_frame),
+        gear_matrix=_gear_matrix(path, root, [joint.name for joint in chain]),
     )
 
 
@@ -203,3 +215,41 @@ def _tool_frame(path: Path, joints: list[_Joint], links: list[str], wanted: str 
             f"{path}: no link '{wanted}' for the tool frame, expected one of {', '.join(links)}"
         )
     return wanted
+
+
+def _gear_matrix(path: Path, root: ElementTree.Element, joints: list[str]) -> FloatArray | None:
+    motors = root.findall("motor")
+    if not motors:
+        return None
+    if len(motors) != len(joints):
+        raise RobotDescriptionError(
+            f"{path}: {len(motors)} motors, expected one for each of {len(joints)} joints"
+        )
+    gears = read_only([_ratios(path, motor, joints) for motor in motors])
+    if np.linalg.matrix_rank(gears) < len(joints):
+        raise RobotDescriptionError(
+            f"{path}: gear matrix {gears.tolist()} is singular, expected invertible"
+        )
+    return gears
+
+
+def _ratios(path: Path, motor: ElementTree.Element, joints: list[str]) -> list[float]:
+    """Ratios of a motor to all joints."""
+    ratios: dict[str, float] = {}
+    for element in motor.findall("joint"):
+        name, text = element.get("name", ""), element.get("ratio", "")
+        if name not in joints or name in ratios:
+            raise RobotDescriptionError(
+                f"{path}: motor '{motor.get('name')}' names joint '{name}', expected each of "
+                f"{', '.join(joints)} at most once"
+            )
+        try:
+            ratios[name] = float(text)
+        except ValueError:
+            ratios[name] = math.nan
+        if not math.isfinite(ratios[name]):
+            raise RobotDescriptionError(
+                f"{path}: motor '{motor.get('name')}' has ratio '{text}' to joint '{name}', "
+                "expected a finite number"
+            )
+    return [ratios.get(joint, 0.0) for joint in joints]

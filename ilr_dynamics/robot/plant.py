@@ -17,6 +17,7 @@ from ilr_dynamics.robot.encoder import JointSensor
 from ilr_dynamics.robot.mujoco_model import build_mujoco_model
 from ilr_dynamics.robot.plant_config import PlantConfig
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
+from ilr_dynamics.robot.transmission import Transmission
 
 __all__ = ["Measurement", "WamPlant"]
 
@@ -43,7 +44,7 @@ class WamPlant:
     Parameters
     ----------
     description : RobotDescription
-        Rigid bodies and limits.
+        Rigid bodies, limits and gears.
     config : PlantConfig
         Everything else.
     seed : int
@@ -53,11 +54,13 @@ class WamPlant:
     ----------
     braked : bool
         Whether the brakes are on: they lock the joints, and the drives give no torque.
+    transmission : Transmission
+        Gears of the description with the rotors of config.
 
     Raises
     ------
     RobotDescriptionError
-        If description and config have different numbers of joints.
+        If description and config have different numbers of joints, or if no gears are described.
     """
 
     def __init__(self, description: RobotDescription, config: PlantConfig, seed: int = 0) -> None:
@@ -66,21 +69,24 @@ class WamPlant:
                 f"the plant's numbers are for {config.n_joints} joints, expected "
                 f"{description.n_joints} as '{description.name}' has"
             )
+        if description.gear_matrix is None:
+            raise RobotDescriptionError(
+                f"{description.urdf_path}: no motors, expected a <motor> for each joint"
+            )
         self.description = description
         self.config = config
+        self.transmission = Transmission(description.gear_matrix, config.rotor_inertia)
         self.braked = False
         n_joints = description.n_joints
         random = np.random.default_rng(seed)
         encoder_phase = random.uniform(0, 1, n_joints)
         self.ripple_phase = read_only(random.uniform(0, 2 * np.pi, n_joints))
         self._start_offset = random.uniform(-config.start_offset, config.start_offset, n_joints)
-        self._sensor = JointSensor(
-            config.encoder, config.transmission, config.cycle, encoder_phase
-        )
+        self._sensor = JointSensor(config.encoder, self.transmission, config.cycle, encoder_phase)
         self._model = build_mujoco_model(
             description,
             timestep=config.physics_step,
-            armature=config.transmission.reflected_inertia,
+            armature=self.transmission.reflected_inertia,
             damping=config.friction.viscous,
         )
         self._data = mujoco.MjData(self._model)
@@ -160,9 +166,9 @@ class WamPlant:
             self._model.dof_frictionloss[:] = config.friction.dry_level(
                 data.qpos, data.qvel, self._load
             )
-            motor_angle = config.transmission.motor_angle(data.qpos)
+            motor_angle = self.transmission.motor_angle(data.qpos)
             ripple = config.ripple.motor_torque(motor_angle, self.ripple_phase)
-            data.qfrc_applied[:] = torque + config.transmission.joint_torque(ripple)
+            data.qfrc_applied[:] = torque + self.transmission.joint_torque(ripple)
         mujoco.mj_step(self._model, data)
         # The load is what the joint carries beyond its own rotor: rigid-body inverse dynamics.
         mujoco.mj_rne(self._model, data, 1, self._load)

@@ -13,7 +13,6 @@ from ilr_dynamics.robot.description import DESCRIPTION_FOLDER
 from ilr_dynamics.robot.encoder import Encoder
 from ilr_dynamics.robot.friction import JointFriction
 from ilr_dynamics.robot.torque_ripple import TorqueRipple
-from ilr_dynamics.robot.transmission import Transmission
 from ilr_dynamics.robot.yaml_config import build, read_yaml
 
 __all__ = ["PlantConfig", "load_plant_config"]
@@ -37,8 +36,8 @@ class PlantConfig:
         Whether the driver adds the gravity torque of the published inertials to the command.
     brake_torque : float
         Torque up to which the brakes hold a joint [Nm].
-    transmission : Transmission
-        Gears and rotor inertias.
+    rotor_inertia : array_like of shape (n_joints,)
+        Inertia of each motor's rotor [kg m^2].
     friction : JointFriction
         Friction in the joints.
     ripple : TorqueRipple
@@ -58,18 +57,19 @@ class PlantConfig:
     start_offset: float
     driver_compensates_gravity: bool
     brake_torque: float
-    transmission: Transmission
+    rotor_inertia: FloatArray
     friction: JointFriction
     ripple: TorqueRipple
     encoder: Encoder
 
     def __post_init__(self) -> None:
-        """Check the numbers and freeze the array."""
+        """Check the numbers and freeze the arrays."""
         object.__setattr__(self, "start_position", read_only(self.start_position))
-        sizes = (len(self.friction.dry), self.transmission.n_joints)
+        object.__setattr__(self, "rotor_inertia", read_only(self.rotor_inertia))
+        sizes = (len(self.friction.dry), self.rotor_inertia.size)
         if sizes != (self.n_joints, self.n_joints):
             raise RobotDescriptionError(
-                f"friction and transmission have {sizes} joints, expected {self.n_joints}"
+                f"friction and rotor_inertia have {sizes} joints, expected {self.n_joints}"
             )
         if not 0 < self.physics_step <= self.cycle:
             raise RobotDescriptionError(
@@ -119,7 +119,6 @@ def load_plant_config(robot: str | Path) -> PlantConfig:
         path = DESCRIPTION_FOLDER / f"{robot}_plant.yaml"
     values = read_yaml(path)
     parts = {
-        "transmission": Transmission,
         "friction": JointFriction,
         "ripple": TorqueRipple,
         "encoder": Encoder,

@@ -26,6 +26,7 @@ class PlantInverse:
 
     def __init__(self, plant: WamPlant) -> None:
         self._config = plant.config
+        self._transmission = plant.transmission
         self._ripple_phase = plant.ripple_phase
         self._rigid_body = RigidBodyModel(plant.description)
 
@@ -35,11 +36,11 @@ class PlantInverse:
         """Torque for a motion; arguments and return value as RigidBodyModel.inverse_dynamics."""
         config = self._config
         load = self._rigid_body.inverse_dynamics(position, velocity, acceleration)
-        rotor = config.transmission.reflected_inertia * acceleration
+        rotor = self._transmission.reflected_inertia * acceleration
         friction = config.friction.smooth_torque(position, velocity, load, _SIGN_WIDTH)
-        motor_angle = config.transmission.motor_angle(position)
+        motor_angle = self._transmission.motor_angle(position)
         ripple = config.ripple.motor_torque(motor_angle, self._ripple_phase)
-        torque = load + rotor + friction - config.transmission.joint_torque(ripple)
+        torque = load + rotor + friction - self._transmission.joint_torque(ripple)
         if config.driver_compensates_gravity:
             torque -= self._rigid_body.gravity(position)
         return np.asarray(torque)

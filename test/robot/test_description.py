@@ -12,6 +12,7 @@ from ilr_dynamics.robot.description import load_description
 
 JOINT = """<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>
 <axis xyz="0 0 1"/><limit {limit}/></joint>"""
+JOINT_RATIO = '<joint name="a" ratio="5"/>'
 LIMIT = 'lower="-1" upper="1" effort="5" velocity="2"'
 
 
@@ -37,6 +38,94 @@ def test_wam4_has_the_limits_of_the_arm():
     assert description.tool_frame == "tool"
 
 
+def test_wam7_is_wam4_with_a_wrist():
+    wam4, wam7 = load_description("wam4"), load_description("wam7")
+    assert wam7.name == "wam7"
+    assert wam7.joint_names == (*wam4.joint_names, "j5", "j6", "j7")
+    for limit, wrist in {
+        "position_lower": [-4.76, -1.6, -3.0],
+        "position_upper": [1.24, 1.6, 3.0],
+        "torque_limit": [5, 5, 2],
+        "velocity_limit": [2, 2, 2],
+    }.items():
+        np.testing.assert_array_equal(getattr(wam7, limit), [*getattr(wam4, limit), *wrist])
+    assert wam7.tool_frame == "tool"
+
+
+# Rotor inertia with the drive's input side [kg m^2], and what each joint feels of
+# it, both as published.
+ROTORS = [1.1631e-4, 1.1831e-4, 1.1831e-4, 1.0686e-4, 1.685e-5, 1.745e-5, 1.42e-6]
+REFLECTED = [0.205190, 0.1889, 0.0669, 0.034628, 0.00323, 0.00323, 0.000318]
+
+
+@pytest.mark.parametrize("robot", ["wam4", "wam7"])
+def test_gears_reflect_the_published_inertia(robot):
+    gears = load_description(robot).gear_matrix
+    n_joints = len(gears)
+    reflected = gears.T @ np.diag(ROTORS[:n_joints]) @ gears
+    np.testing.assert_allclose(np.diag(reflected), REFLECTED[:n_joints], rtol=6e-3)
+
+
+def test_wam7_gears_are_two_differentials_and_three_motors_of_one_joint():
+    gears = load_description("wam7").gear_matrix
+    turned = [np.flatnonzero(row).tolist() for row in gears]
+    assert turned == [[0], [1, 2], [1, 2], [3], [4, 5], [4, 5], [6]]
+    np.testing.assert_array_equal(gears[:4, :4], load_description("wam4").gear_matrix)
+    np.testing.assert_allclose(gears[1, 1] / gears[1, 2], -1.68, rtol=1e-5)
+    # Motors of a differential turn alike for one of its joints and oppositely for the other.
+    np.testing.assert_array_equal(gears[1] * [1, -1, 1, 1, 1, 1, 1], gears[2])
+    np.testing.assert_array_equal(gears[4] * [1, 1, 1, 1, 1, -1, 1], gears[5])
+    np.testing.assert_array_equal(np.abs(gears[4:, 4:]).max(axis=0), [9.7, 9.7, 14.93])
+
+
+def test_arm_without_motors_has_no_gears(tmp_path):
+    assert load_description(urdf(tmp_path, joint())).gear_matrix is None
+
+
+def motors(*ratios):
+    return [f'<motor name="m{index}">{row}</motor>' for index, row in enumerate(ratios, start=1)]
+
+
+def two_joints(tmp_path, *motors):
+    return urdf(
+        tmp_path,
+        joint("b", parent="middle", child="tip"),
+        joint("a", parent="base", child="middle"),
+        *motors,
+        links=("base", "middle", "tip"),
+    )
+
+
+def test_gears_follow_the_joints_of_the_chain_and_the_motors_of_the_file(tmp_path):
+    path = two_joints(
+        tmp_path,
+        *motors('<joint name="b" ratio="3"/><joint name="a" ratio="-2"/>', JOINT_RATIO),
+    )
+    description = load_description(path)
+    assert description.joint_names == ("a", "b")
+    np.testing.assert_array_equal(description.gear_matrix, [[-2, 3], [5, 0]])
+    with pytest.raises(ValueError, match="read-only"):
+        description.gear_matrix[0, 0] = 1.0
+
+
+@pytest.mark.parametrize(
+    ("ratios", "words"),
+    [
+        ([JOINT_RATIO], "1 motors, expected one for each of 2 joints"),
+        ([JOINT_RATIO, JOINT_RATIO], r"\[\[5.0, 0.0\], \[5.0, 0.0\]\] is singular"),
+        ([JOINT_RATIO, ""], "singular"),
+        ([JOINT_RATIO, '<joint name="c" ratio="5"/>'], "'m2' names joint 'c', expected .* a, b"),
+        ([JOINT_RATIO, 2 * JOINT_RATIO], "'m2' names joint 'a', expected .* at most once"),
+        ([JOINT_RATIO, '<joint name="b" ratio="x"/>'], "'m2' has ratio 'x' to joint 'b'"),
+        ([JOINT_RATIO, '<joint name="b" ratio="nan"/>'], "'m2' has ratio 'nan' to joint 'b'"),
+        ([JOINT_RATIO, '<joint name="b"/>'], "'m2' has ratio '' to joint 'b'"),
+    ],
+)
+def test_motors_that_do_not_fit_the_joints_are_refused(tmp_path, ratios, words):
+    with pytest.raises(RobotDescriptionError, match=words):
+        load_description(two_joints(tmp_path, *motors(*ratios)))
+
+
 def test_limits_cannot_be_changed():
     with pytest.raises(ValueError, match="read-only"):
         load_description("wam4").torque_limit[0] = 1.0
@@ -56,7 +145,7 @@ def test_joints_follow_the_chain_not_the_order_in_the_file(tmp_path):
 
 
 def test_unknown_robot_names_the_known_ones():
-    with pytest.raises(RobotDescriptionError, match="unknown robot 'puma'.*wam4"):
+    with pytest.raises(RobotDescriptionError, match="unknown robot 'puma'.*wam4, wam7, or"):
         load_description("puma")
 
 

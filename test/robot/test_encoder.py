@@ -8,22 +8,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ilr_dynamics.exceptions import RobotDescriptionError
+from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.encoder import Encoder, JointSensor
 from ilr_dynamics.robot.plant_config import load_plant_config
+from ilr_dynamics.robot.transmission import Transmission
 
 CONFIG = load_plant_config("wam4")
+TRANSMISSION = Transmission(load_description("wam4").gear_matrix, CONFIG.rotor_inertia)
 COUNT = 2 * np.pi / 4096
 vectors = st.tuples(*[st.floats(-2, 2)] * 4).map(np.array)
 
 
 def sensor(phase=(0.1, 0.3, 0.5, 0.9)):
-    return JointSensor(CONFIG.encoder, CONFIG.transmission, CONFIG.cycle, phase)
+    return JointSensor(CONFIG.encoder, TRANSMISSION, CONFIG.cycle, phase)
 
 
 @given(vectors)
 def test_motor_angle_is_read_to_half_a_count(position):
     measured, _ = sensor().reset(position)
-    error = CONFIG.transmission.motor_angle(measured - position)
+    error = TRANSMISSION.motor_angle(measured - position)
     assert (np.abs(error) <= COUNT / 2 + 1e-9).all()
 
 
@@ -31,7 +34,7 @@ def test_readings_are_whole_counts_apart():
     reader = sensor()
     first, _ = reader.reset(np.zeros(4))
     second, _ = reader.read(np.array([0.011, 0.023, -0.037, 0.041]))
-    counts = CONFIG.transmission.motor_angle(second - first) / COUNT
+    counts = TRANSMISSION.motor_angle(second - first) / COUNT
     np.testing.assert_allclose(counts, np.rint(counts), atol=1e-6)
     assert (counts != 0).all()
 

@@ -118,7 +118,7 @@ def test_energy_never_grows_without_torque():
     arm = plant(ripple=without_ripple())
     arm.reset([0.5, -0.6, 0.4, 0.3])
     model = build_mujoco_model(
-        DESCRIPTION, timestep=0.001, armature=CONFIG.transmission.reflected_inertia
+        DESCRIPTION, timestep=0.001, armature=arm.transmission.reflected_inertia
     )
     model.opt.enableflags |= mujoco.mjtEnableBit.mjENBL_ENERGY
     data = mujoco.MjData(model)
@@ -177,9 +177,9 @@ def test_ripple_moves_the_torque_that_holds_the_arm():
     run(rippling, ZERO, 2)
     run(smooth, ZERO, 2)
     ripple = CONFIG.ripple.motor_torque(
-        CONFIG.transmission.motor_angle(CONFIG.start_position), rippling.ripple_phase
+        rippling.transmission.motor_angle(CONFIG.start_position), rippling.ripple_phase
     )
-    push = CONFIG.transmission.joint_torque(ripple)
+    push = rippling.transmission.joint_torque(ripple)
     change = rippling.velocity - smooth.velocity
     assert (np.sign(change[np.abs(push) > 0.05]) == np.sign(push[np.abs(push) > 0.05])).all()
     assert np.abs(change).max() > 1e-4
@@ -207,4 +207,12 @@ def test_numbers_of_another_arm_are_refused(tmp_path):
         '<limit lower="-1" upper="1" effort="5" velocity="2"/></joint></robot>'
     )
     with pytest.raises(RobotDescriptionError, match="for 4 joints, expected 1 as 'arm' has"):
+        WamPlant(load_description(path), CONFIG)
+
+
+def test_arm_without_motors_is_refused(tmp_path):
+    path = tmp_path / "arm.urdf"
+    lines = DESCRIPTION.urdf_path.read_text().splitlines()
+    path.write_text("\n".join(line for line in lines if "<motor" not in line))
+    with pytest.raises(RobotDescriptionError, match=r"arm.urdf: no motors, expected a <motor>"):
         WamPlant(load_description(path), CONFIG)

@@ -51,6 +51,7 @@ def test_what_is_no_mapping_is_refused(tmp_path, text):
         ({"physics_step": 0.0015}, "expected a multiple of 0.0015"),
         ({"start_offset": -0.1}, "start_offset is -0.1"),
         ({"start_position": [0.0, 0.0]}, r"\(4, 4\) joints, expected 2"),
+        ({"rotor_inertia": [1e-4]}, r"\(4, 1\) joints, expected 4"),
         ({"encoder": {"counts_per_turn": 0, "velocity_cutoff": 1.0}}, "encoder: .*positive"),
         ({"start_offset": "wide"}, "start_offset|not supported"),
     ],

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ilr_dynamics.exceptions import RobotDescriptionError
+from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.plant_config import load_plant_config
 from ilr_dynamics.robot.transmission import Transmission
 
-WAM4 = load_plant_config("wam4").transmission
+WAM4 = Transmission(load_description("wam4").gear_matrix, load_plant_config("wam4").rotor_inertia)
 vectors = st.tuples(*[st.floats(-10, 10)] * 4).map(np.array)
 
 
