@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Infinite local regression: Dirichlet-process mixtures of Bayesian linear regressions."""
 
+from .fallback import Fallback, FallbackPrediction
 from .features import register_features
 from .hilr import HILR
 from .ilr import ILR
@@ -12,6 +13,8 @@ from .snapshot import load_snapshot
 __all__ = [
     "HILR",
     "ILR",
+    "Fallback",
+    "FallbackPrediction",
     "LinearPriorMean",
     "Prediction",
     "Predictor",

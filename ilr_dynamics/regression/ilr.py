@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .fallback import Fallback
 from .inference import FitScales
 from .learner import MixtureLearner
 from .mixture import MixturePrior
@@ -57,6 +58,9 @@ class ILR(MixtureLearner):
         `degree` inputs), or a name given to `register_features`.
     prior_mean
         What is expected before any data, and far from all data; None: the mean of the outputs.
+    fallback
+        Global model, learned from the same samples, that predicts where no component has data;
+        None: there the prior predicts.
     merge
         Whether to merge components where that raises the lower bound. It finds the number of
         pieces of a relation that truly consists of pieces. A smooth relation is better left to
@@ -106,6 +110,8 @@ class ILR(MixtureLearner):
         Lengths of an input and of an output.
     prior_mean_ : PriorMean or None
         The prior mean function of the first fit.
+    fallback_ : Fallback or None
+        The global model, with all samples it was given.
     metadata_ : dict
         What was saved beside the model; empty unless loaded from a snapshot.
 
@@ -134,6 +140,7 @@ class ILR(MixtureLearner):
         features: str = "linear",
         degree: int = 3,
         prior_mean: PriorMean | None = None,
+        fallback: Fallback | None = None,
         merge: bool = False,
         n_restarts: int = 1,
         forgetting_factor: float = 1.0,
@@ -161,6 +168,7 @@ class ILR(MixtureLearner):
         self.features = features
         self.degree = degree
         self.prior_mean = prior_mean
+        self.fallback = fallback
         self.merge = merge
         self.n_restarts = n_restarts
         self.forgetting_factor = forgetting_factor

@@ -5,12 +5,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InvalidDataError, InvalidParameterError
+from .fallback import Fallback, check_fallback
 from .features import Regressors
 from .inference import (
     FitScales,
@@ -27,6 +29,7 @@ from .predictive import PredictiveMixture, explained, most_probable
 from .prior_mean import PriorMean, check_prior_mean
 from .scaling import Standardizer
 from .stochastic import StepSchedule, stochastic_variational_bayes
+from .transforms import Transforms
 from .validation import (
     check_integer,
     check_random_state,
@@ -60,6 +63,7 @@ class MixtureLearner(MixtureRegressor):
     features: str
     degree: int
     prior_mean: PriorMean | None
+    fallback: Fallback | None
     fit_scales: FitScales
     merge: bool
     n_restarts: int
@@ -124,7 +128,7 @@ class MixtureLearner(MixtureRegressor):
             If a parameter is out of range.
         """
         X, Y, weights = check_training_data(X, Y, sample_weight)
-        prior_mean = check_prior_mean(self.prior_mean)
+        prior_mean, fallback = check_prior_mean(self.prior_mean), check_fallback(self.fallback)
         inputs = Standardizer.from_data(X, weights, self.input_location, self.input_scale, "input")
         regressors = Regressors.from_data(
             inputs, self.features, check_integer(self.degree, "degree", 1), X, weights
@@ -140,10 +144,10 @@ class MixtureLearner(MixtureRegressor):
         prior = self._stated_prior(m, p - Y.shape[1] - m - 1, Y.shape[1])
         nothing = np.zeros((0, p, p))
         result = self._infer(Z, weights, prior, prior, nothing, np.arange(0), callback)
-        self._set_state(result.prior, result.scatter, result.groups, X.shape[0])
+        fallback = fallback.updated(X, Y, weights) if fallback is not None else None
+        transforms = Transforms(regressors, outputs, prior_mean, fallback)
+        self._set_state(result.prior, result.scatter, result.groups, X.shape[0], transforms)
         self.lower_bounds_, self.converged_ = result.lower_bounds, result.converged
-        self.regressors_, self.output_scaling_ = regressors, outputs
-        self.prior_mean_ = prior_mean
         self.metadata_ = {}
         return self
 
@@ -175,8 +179,13 @@ class MixtureLearner(MixtureRegressor):
             self.prior_.n_outputs,
         )
         result = self._infer(Z, weights, self.prior_, stated, known, self.groups_, callback)
+        transforms = self.transforms_
+        if transforms.fallback is not None:
+            earlier = transforms.fallback.discounted(self._forgetting_factor())
+            fallback = earlier.updated(X, Y, weights)
+            transforms = replace(transforms, fallback=fallback)
         n_samples = self.n_samples_ + X.shape[0]
-        self._set_state(result.prior, result.scatter, result.groups, n_samples)
+        self._set_state(result.prior, result.scatter, result.groups, n_samples, transforms)
         self.lower_bounds_, self.converged_ = result.lower_bounds, result.converged
         return self
 

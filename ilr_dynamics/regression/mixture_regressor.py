@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InvalidParameterError, NotFittedError
 from .estimator import Estimator
+from .fallback import Fallback
 from .features import Regressors
 from .mixture import MixturePosterior, MixturePrior
 from .predictive import (
@@ -22,10 +23,12 @@ from .predictive import (
     log_conditional_density,
     mean_and_variance,
     most_probable_only,
+    with_unseen_prediction,
 )
 from .predictor import Predictor
 from .prior_mean import PriorMean
 from .scaling import Standardizer
+from .transforms import Transforms
 from .validation import check_array, check_training_data
 
 __all__ = ["MixtureRegressor"]
@@ -43,6 +46,7 @@ class MixtureRegressor(Estimator):
     output_scaling_: Standardizer
     prior_: MixturePrior
     prior_mean_: PriorMean | None
+    fallback_: Fallback | None
     statistics_: Array
     groups_: NDArray[np.intp]
     posterior_: MixturePosterior
@@ -56,17 +60,34 @@ class MixtureRegressor(Estimator):
     _mixture: PredictiveMixture
 
     def _set_state(
-        self, prior: MixturePrior, statistics: Array, groups: NDArray[np.intp], n_samples: int
+        self,
+        prior: MixturePrior,
+        statistics: Array,
+        groups: NDArray[np.intp],
+        n_samples: int,
+        transforms: Transforms,
     ) -> None:
-        """Take prior and statistics as what is known; all else follows from them."""
+        """Take prior, statistics and transforms as what is known; all else follows from them."""
         posterior = prior.posterior(statistics, groups)
-        self._mixture = PredictiveMixture.from_components(prior.predictive(statistics, groups))
+        mixture = PredictiveMixture.from_components(prior.predictive(statistics, groups))
+        if transforms.fallback is not None:
+            scale = transforms.outputs.scale
+            shape = transforms.fallback.noise_shape / np.outer(scale, scale)
+            mixture = mixture.with_unseen(shape, transforms.fallback.dof)
+        self._mixture = mixture
+        self.regressors_, self.output_scaling_ = transforms.regressors, transforms.outputs
+        self.prior_mean_, self.fallback_ = transforms.prior_mean, transforms.fallback
         self.prior_ = prior
         self.statistics_, self.groups_ = statistics, groups
         self.posterior_ = posterior
         self.n_samples_ = n_samples
         self.n_active_ = int(np.sum(prior.counts(statistics) > ACTIVE_COUNT))
         self.n_features_in_, self.n_outputs_ = prior.n_inputs, prior.n_outputs
+
+    @property
+    def transforms_(self) -> Transforms:
+        """What stands between physical units and the mixture."""
+        return Transforms(self.regressors_, self.output_scaling_, self.prior_mean_, self.fallback_)
 
     def predict(
         self,
@@ -204,7 +225,7 @@ class MixtureRegressor(Estimator):
     def predictor(self) -> Predictor:
         """Return what predicts one input at a time, for control loops; later fits leave it be."""
         self._check_fitted()
-        return Predictor(self._mixture, self.regressors_, self.output_scaling_, self.prior_mean_)
+        return Predictor(self._mixture, self.transforms_)
 
     def save(
         self, path: str | os.PathLike[str], metadata: Mapping[str, Any] | None = None
@@ -236,7 +257,20 @@ class MixtureRegressor(Estimator):
         return check_array(X, "X", self.n_features_in_)
 
     def _predictions(self, X: Array) -> Iterator[ComponentPredictions]:
-        return self._mixture.predictions(self.regressors_(X))
+        start = 0
+        for block in self._mixture.predictions(self.regressors_(X)):
+            rows = slice(start, start + block.log_weights.shape[0])
+            yield block if self.fallback_ is None else self._with_fallback(block, X[rows])
+            start = rows.stop
+
+    def _with_fallback(self, block: ComponentPredictions, X: Array) -> ComponentPredictions:
+        assert self.fallback_ is not None
+        prediction = self.fallback_.predict(X)
+        # In the units of the mixture, to which the prior mean is added again.
+        mean = (prediction.mean - self._physical(np.zeros_like(prediction.mean), X)) / (
+            self.output_scaling_.scale
+        )
+        return with_unseen_prediction(block, mean, prediction.factor)
 
     def _physical(self, outputs: Array, X: Array) -> Array:
         """Outputs (n, ..., d) at inputs (n, m) in physical units, the prior mean added."""

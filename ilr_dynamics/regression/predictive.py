@@ -37,6 +37,7 @@ __all__ = [
     "mean_and_variance",
     "most_probable",
     "most_probable_only",
+    "with_unseen_prediction",
 ]
 
 Array = NDArray[np.float64]
@@ -118,6 +119,14 @@ class PredictiveMixture:
             dofs=regression.predictive_dof(),
         )
 
+    def with_unseen(self, noise_shape: Array, dof: float) -> PredictiveMixture:
+        """Give the unseen component another Student-t: shape (d, d) and degrees of freedom."""
+        return replace(
+            self,
+            noise_shapes=np.concatenate([self.noise_shapes[:-1], noise_shape[None]]),
+            dofs=np.append(self.dofs[:-1], dof),
+        )
+
     @cached_property
     def n_inputs(self) -> int:
         """Length m of an input."""
@@ -174,6 +183,15 @@ class PredictiveMixture:
         residuals = np.moveaxis(Y[:, None, :] - predictions.means, 0, 2)
         whitened = np.linalg.solve(cholesky(self.noise_shapes), residuals)
         return np.asarray(np.sum(whitened**2, axis=1).T / predictions.factors)
+
+
+def with_unseen_prediction(
+    predictions: ComponentPredictions, mean: Array, factor: Array
+) -> ComponentPredictions:
+    """Let the unseen component say something else: mean (n, d) and widening (n,)."""
+    means, factors = predictions.means.copy(), predictions.factors.copy()
+    means[:, -1], factors[:, -1] = mean, factor
+    return replace(predictions, means=means, factors=factors)
 
 
 def mean_and_variance(

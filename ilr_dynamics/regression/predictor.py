@@ -13,12 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InvalidDataError, SnapshotError
-from .features import Regressors
 from .packed_arrays import open_arrays, write_arrays
 from .predictive import PredictiveMixture
-from .prior_mean import PriorMean
-from .scaling import Standardizer
-from .transforms import pack_transforms, unpack_transforms
+from .transforms import Transforms, pack_transforms, unpack_transforms
 
 __all__ = ["Prediction", "Predictor"]
 
@@ -65,26 +62,16 @@ class Predictor:
     ----------
     mixture
         Predictive distribution in standard units.
-    regressors
-        Inputs in physical units to regressors in standard units.
-    outputs
-        Outputs in physical to standard units.
-    prior_mean
-        What is added to the mixture's mean, if anything.
+    transforms
+        Between physical and standard units, and what the mixture is added to.
     """
 
-    def __init__(
-        self,
-        mixture: PredictiveMixture,
-        regressors: Regressors,
-        outputs: Standardizer,
-        prior_mean: PriorMean | None = None,
-    ) -> None:
+    def __init__(self, mixture: PredictiveMixture, transforms: Transforms) -> None:
         self._mixture = mixture
-        self._regressors = regressors
-        self._inputs = regressors.scaling
-        self._outputs = outputs
-        self._prior_mean = prior_mean
+        self._transforms = transforms
+        self._regressors = transforms.regressors
+        self._inputs = transforms.regressors.scaling
+        self._outputs = transforms.outputs
         n_inputs, n_regressors = self._inputs.location.size, mixture.maps.shape[2]
         self._is_linear = n_regressors == n_inputs + 1
         self._rows, self._columns = np.triu_indices(n_inputs + 1)
@@ -146,14 +133,19 @@ class Predictor:
         shares = weights[active]
         # One flat matrix-vector product: NumPy would call BLAS once a component.
         means = (mixture.maps[active].reshape(-1, u.size) @ u).reshape(-1, self.n_outputs)
+        widening = 1.0 + self._widenings[active] @ products
+        prior_mean, fallback = self._transforms.prior_mean, self._transforms.fallback
+        added = prior_mean(np.asarray(x, dtype=float)[None])[0] if prior_mean is not None else 0.0
+        if fallback is not None and weights[-1] > NEGLIGIBLE_WEIGHT / weights.size:
+            # The unseen component is the last of all, and of the active ones.
+            prediction = fallback.predict(np.asarray(x, dtype=float)[None])
+            residual = prediction.mean[0] - added - self._outputs.location
+            means[-1], widening[-1] = residual / self._outputs.scale, prediction.factor[0]
         mean = shares @ means
         # Spread around the mixture's mean, not E[y^2] - mean^2: no cancellation.
-        widening = 1.0 + self._widenings[active] @ products
         variances = widening[:, None] * self._variances[active] + (means - mean) ** 2
         best = int(weights.argmax())
-        physical_mean = mean * self._outputs.scale + self._outputs.location
-        if self._prior_mean is not None:
-            physical_mean += self._prior_mean(np.asarray(x, dtype=float)[None])[0]
+        physical_mean = mean * self._outputs.scale + self._outputs.location + added
         return Prediction(
             mean=physical_mean,
             std=np.sqrt(shares @ variances) * self._outputs.scale,
@@ -168,7 +160,7 @@ class Predictor:
         }
         for name in TRANSPOSED:
             arrays[name] = arrays[name].T
-        header, parts = pack_transforms(self._regressors, self._outputs, self._prior_mean)
+        header, parts = pack_transforms(self._transforms)
         write_arrays(path, {**arrays, **parts}, header)
 
     @classmethod
@@ -188,14 +180,14 @@ class Predictor:
             transforms = unpack_transforms(header, arrays, n_regressors=q, n_outputs=d)
         except (LookupError, TypeError, ValueError) as error:
             raise SnapshotError(f"the file {path} makes no predictor: {error}") from error
-        expected = _expected_shapes(n, d, q, transforms[0].n_inputs)
-        parts = pack_transforms(*transforms)[1]
+        expected = _expected_shapes(n, d, q, transforms.regressors.n_inputs)
+        parts = pack_transforms(transforms)[1]
         if shapes != {**expected, **{name: array.shape for name, array in parts.items()}}:
             raise SnapshotError(f"the arrays of {path} make no predictor: {shapes}")
         mixture = {name: arrays[name] for name in expected}
         for name in TRANSPOSED:
             mixture[name] = mixture[name].T
-        return cls(PredictiveMixture(**mixture), *transforms)
+        return cls(PredictiveMixture(**mixture), transforms)
 
 
 def _active_components(weights: Array) -> NDArray[np.intp] | slice:

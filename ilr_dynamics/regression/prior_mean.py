@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InvalidDataError, InvalidParameterError, SnapshotError
+from ..exceptions import InvalidDataError, InvalidParameterError
+from .registry import Registry
 
 __all__ = [
     "LinearPriorMean",
@@ -23,7 +24,7 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-_classes: dict[str, type[PriorMean]] = {}
+_REGISTRY = Registry("prior mean function")
 
 
 class PriorMean(ABC):
@@ -39,8 +40,7 @@ class PriorMean(ABC):
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        if "name" in cls.__dict__:
-            _classes[cls.name] = cls
+        _REGISTRY.add(cls)
 
     @abstractmethod
     def __call__(self, X: Array) -> Array:
@@ -106,19 +106,10 @@ def check_prior_mean(value: object) -> PriorMean | None:
 
 def name_of_prior_mean(prior_mean: PriorMean) -> str:
     """Name that leads back to this class; SnapshotError if none does."""
-    name = getattr(prior_mean, "name", None)
-    if name is None or _classes.get(name) is not type(prior_mean):
-        raise SnapshotError(
-            f"{type(prior_mean).__name__} cannot be saved: it has no `name` of its own"
-        )
-    return str(name)
+    return _REGISTRY.name_of(prior_mean)
 
 
 def prior_mean_from_arrays(name: str, arrays: Mapping[str, Array]) -> PriorMean:
     """Make the prior mean function of that name; SnapshotError if no class has it."""
-    if name not in _classes:
-        raise SnapshotError(
-            f"no prior mean function {name!r} is known here, only {sorted(_classes)}: import the "
-            "module that defines it first"
-        )
-    return _classes[name].from_arrays(arrays)
+    prior_mean: PriorMean = _REGISTRY.make(name, arrays)
+    return prior_mean

@@ -59,16 +59,14 @@ def write_model(
     }
     if isinstance(prior, HierarchicalPrior):
         arrays["upper"] = np.array([prior.upper_concentration, prior.upper_strength])
-    transforms, parts = pack_transforms(
-        model.regressors_, model.output_scaling_, model.prior_mean_
-    )
+    transforms, parts = pack_transforms(model.transforms_)
     arrays.update(parts)
     header = {
         "class": type(model).__name__,
         "parameters": {
             name: _jsonable(value)
             for name, value in model.get_params().items()
-            if name != "prior_mean"  # kept among the transforms
+            if name not in ("prior_mean", "fallback")  # kept among the transforms
         },
         "transforms": transforms,
         "n_samples": model.n_samples_,
@@ -97,14 +95,18 @@ def load_snapshot(path: str | os.PathLike[str]) -> MixtureRegressor:
             n_regressors=prior.n_regressors,
             n_outputs=prior.n_outputs,
         )
-        model.regressors_, model.output_scaling_, model.prior_mean_ = transforms
-        if model.regressors_.n_inputs != prior.n_inputs:
+        if transforms.regressors.n_inputs != prior.n_inputs:
             raise ValueError(f"the input scaling must hold {prior.n_inputs} locations and scales")
-        model.set_params(prior_mean=model.prior_mean_)
+        fallback = transforms.fallback
+        model.set_params(
+            prior_mean=transforms.prior_mean,
+            # As it was before the first fit, so that another fit counts no sample twice.
+            fallback=fallback.discounted(0.0) if fallback is not None else None,
+        )
         model.lower_bounds_ = arrays["lower_bounds"]
         model.converged_ = bool(header["converged"])
         model.metadata_ = dict(header["metadata"])
-        model._set_state(prior, statistics, groups, int(header["n_samples"]))
+        model._set_state(prior, statistics, groups, int(header["n_samples"]), transforms)
     except (LookupError, TypeError, ValueError, IlrDynamicsError) as error:
         raise SnapshotError(
             f"the snapshot {path} is not consistent in itself: {type(error).__name__}: {error}"

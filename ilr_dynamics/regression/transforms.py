@@ -5,48 +5,80 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .fallback import FALLBACKS, Fallback
 from .features import Regressors
 from .prior_mean import PriorMean, name_of_prior_mean, prior_mean_from_arrays
 from .scaling import Standardizer
 
-__all__ = ["pack_transforms", "unpack_transforms"]
+__all__ = ["Transforms", "pack_transforms", "unpack_transforms"]
 
 Array = NDArray[np.float64]
 
 PRIOR_MEAN = "prior_mean."
+FALLBACK = "fallback."
 # Beyond all units anyone measures in: the squares of such numbers stay finite.
 MAX_SCALE = 1e30
 
 
-def pack_transforms(
-    regressors: Regressors, outputs: Standardizer, prior_mean: PriorMean | None
-) -> tuple[dict[str, Any], dict[str, Array]]:
+@dataclass(frozen=True)
+class Transforms:
+    """
+    What stands between physical units and the mixture.
+
+    Parameters
+    ----------
+    regressors
+        Inputs in physical units to regressors in standard units.
+    outputs
+        Outputs in physical to standard units.
+    prior_mean
+        What is added to the mixture's mean, if anything.
+    fallback
+        What the unseen component predicts, if not the prior.
+    """
+
+    regressors: Regressors
+    outputs: Standardizer
+    prior_mean: PriorMean | None = None
+    fallback: Fallback | None = None
+
+
+def pack_transforms(transforms: Transforms) -> tuple[dict[str, Any], dict[str, Array]]:
     """Header, of what JSON can hold, and arrays by name; SnapshotError if none can be made."""
-    arrays = {}
+    arrays: dict[str, Array] = {}
+    regressors = transforms.regressors
     for name, scaling in (
         ("input", regressors.scaling),
         ("feature", regressors.feature_scaling),
-        ("output", outputs),
+        ("output", transforms.outputs),
     ):
         arrays[f"{name}_location"], arrays[f"{name}_scale"] = scaling.location, scaling.scale
-    header = {"features": regressors.features, "degree": regressors.degree, "prior_mean": None}
-    if prior_mean is not None:
-        header["prior_mean"] = name_of_prior_mean(prior_mean)
-        for name, array in prior_mean.arrays().items():
-            arrays[PRIOR_MEAN + name] = np.asarray(array, dtype=float)
+    header: dict[str, Any] = {
+        "features": regressors.features,
+        "degree": regressors.degree,
+        "prior_mean": None,
+        "fallback": None,
+    }
+    if transforms.prior_mean is not None:
+        header["prior_mean"] = name_of_prior_mean(transforms.prior_mean)
+        arrays.update(_prefixed(PRIOR_MEAN, transforms.prior_mean.arrays()))
+    if transforms.fallback is not None:
+        header["fallback"] = FALLBACKS.name_of(transforms.fallback)
+        arrays.update(_prefixed(FALLBACK, transforms.fallback.arrays()))
     return header, arrays
 
 
 def unpack_transforms(
     header: Mapping[str, Any], arrays: Mapping[str, Array], *, n_regressors: int, n_outputs: int
-) -> tuple[Regressors, Standardizer, PriorMean | None]:
+) -> Transforms:
     """
-    Take regressors, output scaling and prior mean from a file.
+    Take regressors, output scaling, prior mean and fallback from a file.
 
     Parameters
     ----------
@@ -59,6 +91,8 @@ def unpack_transforms(
     ------
     LookupError, TypeError, ValueError
         If something is missing or does not fit together.
+    SnapshotError
+        If the prior mean or the fallback is of a class that is not known here.
     """
     inputs = _scaling(arrays, "input")
     regressors = Regressors(
@@ -73,17 +107,30 @@ def unpack_transforms(
     outputs = _scaling(arrays, "output")
     if outputs.location.size != n_outputs:
         raise ValueError(f"the output scaling must hold {n_outputs} locations and scales")
-    if header["prior_mean"] is None:
-        return regressors, outputs, None
-    of_prior_mean = {
-        name.removeprefix(PRIOR_MEAN): array
+    prior_mean, fallback = None, None
+    if header["prior_mean"] is not None:
+        prior_mean = prior_mean_from_arrays(
+            str(header["prior_mean"]), _without_prefix(PRIOR_MEAN, arrays)
+        )
+        if np.shape(prior_mean(inputs.location[None])) != (1, n_outputs):
+            raise ValueError("the prior mean does not fit the inputs and outputs of the model")
+    if header["fallback"] is not None:
+        fallback = FALLBACKS.make(str(header["fallback"]), _without_prefix(FALLBACK, arrays))
+        if np.shape(fallback.predict(inputs.location[None]).mean) != (1, n_outputs):
+            raise ValueError("the fallback does not fit the inputs and outputs of the model")
+    return Transforms(regressors, outputs, prior_mean, fallback)
+
+
+def _prefixed(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    return {prefix + name: np.asarray(array, dtype=float) for name, array in arrays.items()}
+
+
+def _without_prefix(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    return {
+        name.removeprefix(prefix): array
         for name, array in arrays.items()
-        if name.startswith(PRIOR_MEAN)
+        if name.startswith(prefix)
     }
-    prior_mean = prior_mean_from_arrays(str(header["prior_mean"]), of_prior_mean)
-    if np.shape(prior_mean(inputs.location[None])) != (1, n_outputs):
-        raise ValueError("the prior mean does not fit the inputs and outputs of the model")
-    return regressors, outputs, prior_mean
 
 
 def _scaling(arrays: Mapping[str, Array], name: str) -> Standardizer:

@@ -19,7 +19,7 @@ SLOPE, OFFSET = np.array([[2.0, 0.01], [-30.0, 0.2]]), np.array([1.0, -5.0])
 @pytest.fixture
 def known(monkeypatch):
     """Let one test define prior means without others learning their names."""
-    monkeypatch.setattr(prior_mean, "_classes", dict(prior_mean._classes))
+    monkeypatch.setattr(prior_mean._REGISTRY, "_classes", dict(prior_mean._REGISTRY._classes))
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +172,7 @@ def test_files_are_refused_where_the_class_is_not_known(motion, tmp_path, known,
     model = ILR(n_components=2, prior_mean=pendulum_class()(4.5)).fit(*motion)
     model.save(tmp_path / "model.npz")
     model.predictor().save(tmp_path / "model.predictor")
-    monkeypatch.delitem(prior_mean._classes, "pendulum")
+    monkeypatch.delitem(prior_mean._REGISTRY._classes, "pendulum")
     with pytest.raises(SnapshotError, match="'pendulum'.*import"):
         load_snapshot(tmp_path / "model.npz")
     with pytest.raises(SnapshotError, match="'pendulum'.*import"):

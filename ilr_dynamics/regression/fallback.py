@@ -1,0 +1,100 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""
+A global model that speaks where no local one has data.
+
+The mixture's unseen component stands for all that no component has seen. By itself it predicts
+what the base prior expects, which is next to nothing. With a fallback it predicts what a global
+model of few parameters, learned from the same samples, makes of the input: for an arm, its
+identified rigid-body dynamics.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InvalidParameterError
+from .registry import Registry
+
+__all__ = ["FALLBACKS", "Fallback", "FallbackPrediction", "check_fallback"]
+
+Array = NDArray[np.float64]
+
+FALLBACKS = Registry("fallback")
+
+
+@dataclass(frozen=True)
+class FallbackPrediction:
+    """
+    What a fallback says about the outputs of n inputs, in physical units.
+
+    Parameters
+    ----------
+    mean : (n, d)
+        Expected outputs.
+    factor : (n,)
+        By how much uncertain parameters widen the noise, at least 1.
+    """
+
+    mean: Array
+    factor: Array
+
+
+class Fallback(ABC):
+    """
+    Base of global models; the predictive density of each is a Student-t.
+
+    Instances are never changed: `updated` returns a new one. A subclass with a `name` is found
+    again by that name when a snapshot is loaded; the program that loads it must have imported the
+    subclass.
+    """
+
+    name: ClassVar[str]
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        FALLBACKS.add(cls)
+
+    @abstractmethod
+    def updated(self, X: Array, Y: Array, weights: Array) -> Self:
+        """Return what is known after further samples X (n, m), Y (n, d) of these weights (n,)."""
+
+    @abstractmethod
+    def discounted(self, factor: float) -> Self:
+        """Return what is left if earlier samples weigh `factor` as much; 0: none are left."""
+
+    @abstractmethod
+    def predict(self, X: Array) -> FallbackPrediction:
+        """Predict at inputs X (n, m), in physical units."""
+
+    @property
+    @abstractmethod
+    def noise_shape(self) -> Array:
+        """Shape matrix (d, d) of the Student-t where parameters are certain (factor 1)."""
+
+    @property
+    @abstractmethod
+    def dof(self) -> float:
+        """Degrees of freedom of the Student-t, above 2."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, Array]:
+        """Everything that `from_arrays` needs, as float arrays by name."""
+
+    @classmethod
+    @abstractmethod
+    def from_arrays(cls, arrays: Mapping[str, Array]) -> Self:
+        """Make the model that `arrays` came from; ValueError if they do not fit together."""
+
+
+def check_fallback(value: object) -> Fallback | None:
+    """Return `value` if it is a fallback or None, else InvalidParameterError."""
+    if value is not None and not isinstance(value, Fallback):
+        raise InvalidParameterError(f"fallback must be a Fallback or None, got {value!r}")
+    return value
