@@ -31,6 +31,8 @@ class HILR(MixtureLearner):
 
     Learning begins with an upper component for each lower one and unites upper ones wherever
     that raises the lower bound, which leaves the responsibilities of all samples as they are.
+    What is united stays so: after small first batches, `partial_fit` may end with slopes shared
+    that more data would have told apart.
 
     Parameters
     ----------
@@ -40,6 +42,8 @@ class HILR(MixtureLearner):
     concentration, upper_concentration
         alpha_0 and beta_0 of the Dirichlet processes of both levels, > 0: the larger, the more
         components are expected, and the more readily a query is said to belong to none of them.
+        Every upper component has a share for lower ones not seen yet, with unknown offsets: many
+        of them, with a concentration that is not small, are felt in the spread at the data.
     input_spread, input_strength
         Expected standard deviation of the inputs of one component, in standard units, and how many
         samples that expectation is worth; None: one for each input. The more inputs, the more
@@ -136,7 +140,7 @@ class HILR(MixtureLearner):
         self,
         n_components: int = 300,
         *,
-        concentration: float = 0.1,
+        concentration: float = 0.01,
         upper_concentration: float = 0.1,
         input_spread: float = 0.2,
         input_strength: float | None = None,

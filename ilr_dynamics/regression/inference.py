@@ -117,6 +117,18 @@ class Learning:
             prior = replace(self.prior, regression=prior.regression)
         return replace(self, prior=prior)
 
+    def united(self) -> Learning | None:
+        """Unite upper components, those in order, where that raises the bound; None: nowhere."""
+        groups = self.prior.united_groups(self.total, self.groups)
+        return None if groups is None else replace(self, groups=groups)
+
+    def fully_united(self) -> Learning:
+        """Unite upper components until no union raises the bound."""
+        learning = self
+        while (united := learning.united()) is not None:
+            learning = united.arranged()
+        return learning
+
     def forms(self) -> Array:
         """Expected log joint densities (K, p, p) of the next E-step."""
         return self.prior.posterior(self.total, self.groups).expected_log_joint_forms()
@@ -276,13 +288,12 @@ def variational_bayes(
             moved = _merged(Z, weights, learning, forms)
         if settled and moved is None:
             # Last, because tied components no longer change their widths one by one.
-            groups = learning.prior.united_groups(learning.total, learning.groups)
-            if groups is None:
+            moved = learning.united()
+            if moved is None:
                 converged = True
                 break
-            moved = replace(learning, groups=groups)
         learning = moved or learning
-    learning = learning.arranged()
+    learning = learning.arranged().fully_united()
     return InferenceResult(
         learning.prior, learning.total, learning.groups, np.asarray(bounds), converged
     )

@@ -103,12 +103,13 @@ def stochastic_variational_bayes(
             share = total_weight / float(np.sum(weights[rows]))
             log_normalizer, of_batch = expectation(Z[rows], weights[rows], forms)
             entropy = share * (log_normalizer - float(np.vdot(forms, of_batch)))
-            step = schedule.step(step_index)
+            # With all samples in one batch there is nothing to average over.
+            step = schedule.step(step_index) if n_batches > 1 else 1.0
             new = (1.0 - step) * learning.new + step * share * of_batch
             learning = replace(learning, new=new)
             estimates.append(entropy + learning.log_evidence() - learning.constant)
             step_index += 1
-        learning = learning.arranged().with_scales_refitted(fit_scales)
+        learning = learning.arranged().with_scales_refitted(fit_scales).fully_united()
         bounds.append(float(np.mean(estimates)))
         if callback is not None:
             callback(completed + 1, max_passes, bounds[-1] / total_weight)

@@ -197,8 +197,8 @@ class IdentifiedDynamics(Fallback):
         """
         Expected parameters (P,).
 
-        Inertial ones of all bodies; for all motors rotor inertia, viscous and dry friction; for all
-        joints dry friction and position terms.
+        Inertial ones of all bodies; for all motors rotor inertia, viscous and dry friction; for
+        all joints dry friction and position terms.
         """
         return self._posterior[0]
 

@@ -390,6 +390,32 @@ def test_what_opens_later_begins_apart_from_the_slopes_that_are_known():
     np.testing.assert_allclose(np.diff(model.predict([[10.2], [10.8]]), axis=0), -1.8, rtol=0.1)
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [{"inference": "stochastic", "batch_size": 100}, {"max_iterations": 6}],
+    ids=["minibatches", "stopped early"],
+)
+def test_slopes_are_shared_however_learning_ends(settings):
+    generator = np.random.default_rng(3)
+    X = np.linspace(-4.0, 4.0, 400)[:, None]
+    Y = 2.0 * sawtooth(np.pi * X, 0.5) + 0.1 * generator.normal(size=X.shape)
+    model = HILR(n_components=30, **settings).fit(X, Y)
+    assert model.n_upper_ < 0.6 * model.groups_.size
+    before = model.n_upper_
+    model.partial_fit(X, Y)
+    assert model.n_upper_ <= before + 2
+
+
+def test_components_without_data_are_not_felt_at_the_data():
+    generator = np.random.default_rng(0)
+    X = generator.uniform(-2.0, 2.0, (300, 1))
+    Y = np.sin(2.0 * X) + 0.05 * generator.normal(size=X.shape)
+    model = HILR(n_components=50).fit(X, Y)
+    assert np.median(model.predict(X, return_std=True)[1]) < 0.08
+    model.partial_fit(X + 20.0, Y + 5.0)
+    assert np.median(model.predict(X, return_std=True)[1]) < 0.08
+
+
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_triangle_wave_has_two_slopes(seed):
     generator = np.random.default_rng(seed)

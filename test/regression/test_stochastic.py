@@ -92,15 +92,19 @@ def test_whole_steps_over_all_samples_are_iterations_of_batch_inference(seed, kn
     np.testing.assert_allclose(found.scatter, expected.scatter, rtol=1e-6, atol=1e-7)
 
 
-def test_the_first_step_without_delay_is_an_iteration_of_batch_inference():
+def test_steps_over_minibatches_are_not_whole():
     problem = Problem(1)
-    found = problem.stochastic(StepSchedule(120, 0.0, 0.7), 2)
-    expected = problem.batch(2)
+    batch_size = problem.Z.shape[0] // 2
+    found = problem.stochastic(StepSchedule(batch_size, 0.0, 0.7), 3)
+    assert found.lower_bounds[-1] != pytest.approx(problem.batch(3).lower_bounds[-1], rel=1e-6)
+
+
+def test_one_minibatch_of_all_samples_is_batch_inference():
+    problem = Problem(1)
+    found = problem.stochastic(StepSchedule(10**6, 5.0, 0.7), 4)
+    expected = problem.batch(4)
     np.testing.assert_allclose(found.lower_bounds, expected.lower_bounds, rtol=1e-9)
     np.testing.assert_allclose(found.scatter, expected.scatter, rtol=1e-6, atol=1e-7)
-    # Later ones are shorter.
-    third = problem.stochastic(StepSchedule(120, 0.0, 0.7), 3)
-    assert third.lower_bounds[-1] != pytest.approx(problem.batch(3).lower_bounds[-1], rel=1e-6)
 
 
 def test_minibatches_are_drawn_at_random():
