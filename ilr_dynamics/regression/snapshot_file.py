@@ -55,7 +55,7 @@ def write_snapshot(
     SnapshotError
         If the file cannot be written.
     """
-    content = {name: np.ascontiguousarray(array, dtype="<f8") for name, array in arrays.items()}
+    content = {name: np.asarray(array, dtype="<f8", order="C") for name, array in arrays.items()}
     full_header = {"format": FORMAT_NAME, "version": FORMAT_VERSION, **header}
     # As it will be read: JSON turns keys into strings, which sort otherwise.
     full_header = json.loads(json.dumps(full_header))

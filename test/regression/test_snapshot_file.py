@@ -13,7 +13,13 @@ from ilr_dynamics.regression import snapshot_file
 from ilr_dynamics.regression.snapshot_file import read_snapshot, write_snapshot
 
 HEADER = {"class": "ILR", "metadata": {"joints": ["j1"]}}
-ARRAYS = {"a": np.arange(12.0).reshape(3, 4), "b": np.array([0.1])}
+ARRAYS = {
+    "a": np.arange(12.0).reshape(3, 4),
+    "b": np.array([0.1]),
+    "columns": np.arange(6.0).reshape(2, 3).T,
+    "scalar": np.array(2.5),
+    "empty": np.zeros((0, 2)),
+}
 
 
 @pytest.fixture
@@ -27,6 +33,7 @@ def assert_intact(path):
     header, arrays = read_snapshot(path)
     assert {name: header[name] for name in HEADER} == HEADER
     for name, array in ARRAYS.items():
+        assert arrays[name].shape == array.shape
         np.testing.assert_array_equal(arrays[name], array)
 
 
