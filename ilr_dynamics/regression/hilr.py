@@ -64,7 +64,8 @@ class HILR(MixtureLearner):
         so that components keep the width that is stated.
     features, degree
         What the local models are linear in: "linear", "polynomial" (all products of up to
-        `degree` inputs), or a name given to `register_features`.
+        `degree` inputs), or a name given to `register_features`. Polynomials grow quickly away
+        from the data: between and beyond them predictions may be far off.
     prior_mean
         What is expected before any data, and far from all data; None: the mean of the outputs.
     fallback
@@ -99,8 +100,8 @@ class HILR(MixtureLearner):
 
     Attributes
     ----------
-    prior_ : MixturePrior
-        Base distribution, in standard units; its scales are the data's choice if `fit_scales`.
+    prior_ : HierarchicalPrior
+        Base distributions, in standard units; its scales are the data's choice if `fit_scales`.
     statistics_ : (K, p, p)
         Scatter of the extended samples [x, features, 1, y] of each component, largest first.
     groups_ : (K,)

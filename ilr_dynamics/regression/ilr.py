@@ -55,7 +55,8 @@ class ILR(MixtureLearner):
         so that components keep the width that is stated.
     features, degree
         What the local models are linear in: "linear", "polynomial" (all products of up to
-        `degree` inputs), or a name given to `register_features`.
+        `degree` inputs), or a name given to `register_features`. Polynomials grow quickly away
+        from the data: between and beyond them predictions may be far off.
     prior_mean
         What is expected before any data, and far from all data; None: the mean of the outputs.
     fallback

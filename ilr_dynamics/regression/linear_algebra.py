@@ -43,7 +43,7 @@ def cholesky(A: Array) -> Array:
         raise InvalidDataError(
             "a matrix of the model is not positive definite in double precision: the data lie too "
             "many scales from the scaling's location, or the prior's noise_std or input_spread is "
-            "too small beside them"
+            "too small beside them, or beside the sum of the sample weights"
         ) from error
 
 
