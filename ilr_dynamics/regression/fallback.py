@@ -19,10 +19,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InvalidParameterError
+from ..exceptions import InvalidDataError, InvalidParameterError
 from .registry import Registry
 
-__all__ = ["FALLBACKS", "Fallback", "FallbackPrediction", "check_fallback"]
+__all__ = ["FALLBACKS", "Fallback", "FallbackPrediction", "check_fallback", "check_fallback_fits"]
 
 Array = NDArray[np.float64]
 
@@ -98,3 +98,43 @@ def check_fallback(value: object) -> Fallback | None:
     if value is not None and not isinstance(value, Fallback):
         raise InvalidParameterError(f"fallback must be a Fallback or None, got {value!r}")
     return value
+
+
+def check_fallback_fits(fallback: Fallback, X: Array, n_outputs: int) -> None:
+    """
+    Check that a fallback fits a model.
+
+    Parameters
+    ----------
+    fallback
+        With the samples it was given.
+    X : (n, m)
+        Inputs at which it must predict, in physical units.
+    n_outputs
+        Length d of an output of the model.
+
+    Raises
+    ------
+    InvalidDataError
+        If what it says has other shapes than the model needs, or is not finite.
+    """
+    prediction = fallback.predict(X)
+    n, d = X.shape[0], n_outputs
+    for name, value, shape in (
+        ("mean", prediction.mean, (n, d)),
+        ("factor", prediction.factor, (n,)),
+        ("noise_shape", fallback.noise_shape, (d, d)),
+        ("dof", fallback.dof, ()),
+    ):
+        if np.shape(value) != shape:
+            raise InvalidDataError(
+                f"the {name} of the fallback must have shape {shape}, got {np.shape(value)}"
+            )
+        if not np.all(np.isfinite(value)):
+            raise InvalidDataError(f"the {name} of the fallback is not finite")
+    # A factor of 1 may have lost its last digits.
+    if not np.all(prediction.factor > 0.0) or not fallback.dof > 2.0:
+        raise InvalidDataError(
+            "the factor of the fallback must be positive and its dof above 2, got "
+            f"{np.min(prediction.factor)} and {fallback.dof}"
+        )

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from ..exceptions import InvalidParameterError
 from .scaling import Standardizer
+from .validation import check_size
 
-__all__ = ["FeatureFunction", "Regressors", "register_features"]
+__all__ = ["FeatureFunction", "Regressors", "check_features", "register_features"]
 
 Array = NDArray[np.float64]
 FeatureFunction = Callable[[Array], Array]
@@ -57,6 +58,17 @@ def register_features(name: str, function: FeatureFunction) -> None:
     _registered[name] = function
 
 
+def check_features(value: object) -> str:
+    """Return `value` if it is the name of features, else InvalidParameterError."""
+    known = [LINEAR, POLYNOMIAL, *_registered]
+    if not isinstance(value, str) or value not in known:
+        raise InvalidParameterError(
+            f"features must be one of {known}, got {value!r}; "
+            "others are made known by register_features"
+        )
+    return value
+
+
 @dataclass(frozen=True)
 class Regressors:
     """
@@ -90,7 +102,7 @@ class Regressors:
 
     @classmethod
     def from_data(
-        cls, scaling: Standardizer, features: object, degree: int, X: Array, weights: Array
+        cls, scaling: Standardizer, features: str, degree: int, X: Array, weights: Array
     ) -> Regressors:
         """
         Fix the scaling of the features by the data they are first taken of.
@@ -100,7 +112,7 @@ class Regressors:
         scaling
             Of the inputs.
         features, degree
-            As for the estimators.
+            As for the estimators, checked.
         X : (n, m)
             Inputs in physical units.
         weights : (n,)
@@ -108,22 +120,17 @@ class Regressors:
 
         Raises
         ------
+        InvalidDataError
+            If they are too large.
         InvalidParameterError
-            If there are no features of that name, or they are not finite or too many.
+            If the features are not finite or too many.
         """
-        if features not in (LINEAR, POLYNOMIAL, *_registered):
-            raise InvalidParameterError(
-                f"features must be one of {[LINEAR, POLYNOMIAL, *_registered]}, got {features!r}; "
-                "others are made known by register_features"
-            )
-        name = str(features)
         nothing = Standardizer(np.zeros(0), np.zeros(0))
-        if name not in _registered:
-            return cls(scaling, name, degree, nothing)
-        values = _evaluated(name, X)
-        return cls(
-            scaling, name, degree, Standardizer.from_data(values, weights, None, None, "feature")
-        )
+        if features not in _registered:
+            return cls(scaling, features, degree, nothing)
+        values = _evaluated(features, X)
+        feature_scaling = Standardizer.from_data(values, weights, None, None, "feature")
+        return cls(scaling, features, degree, feature_scaling)
 
     @property
     def n_inputs(self) -> int:
@@ -131,16 +138,16 @@ class Regressors:
         return int(self.scaling.location.size)
 
     def __call__(self, X: Array) -> Array:
-        """Regressors (n, q) of inputs (n, m)."""
-        standard = self.scaling.transform(X)
-        one = np.ones((X.shape[0], 1))
-        if self.features == LINEAR:
-            return np.concatenate([standard, one], axis=1)
-        if self.features == POLYNOMIAL:
-            further = _monomials(standard, self.degree)
-        else:
-            further = self.feature_scaling.transform(_evaluated(self.features, X))
-        return np.concatenate([standard, further, one], axis=1)
+        """Regressors (n, q) of inputs (n, m); InvalidDataError where they are too large."""
+        # What overflows is told as too large.
+        with np.errstate(over="ignore", invalid="ignore"):
+            standard = self.scaling.transform(X)
+            parts = [standard, np.ones((X.shape[0], 1))]
+            if self.features == POLYNOMIAL:
+                parts.insert(1, _monomials(standard, self.degree))
+            elif self.features != LINEAR:
+                parts.insert(1, self.feature_scaling.transform(_evaluated(self.features, X)))
+        return check_size(np.concatenate(parts, axis=1), "inputs or their features")
 
 
 def _exponents(n_inputs: int, degree: int) -> list[tuple[int, ...]]:

@@ -11,9 +11,9 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..exceptions import InvalidDataError, InvalidParameterError
-from .fallback import Fallback, check_fallback
-from .features import Regressors
+from ..exceptions import InvalidDataError
+from .fallback import Fallback, check_fallback, check_fallback_fits
+from .features import Regressors, check_features
 from .inference import (
     FitScales,
     InferenceResult,
@@ -31,9 +31,11 @@ from .scaling import Standardizer
 from .stochastic import StepSchedule, stochastic_variational_bayes
 from .transforms import Transforms
 from .validation import (
+    check_choice,
     check_integer,
     check_random_state,
     check_real,
+    check_size,
     check_training_data,
 )
 
@@ -42,8 +44,6 @@ __all__ = ["MixtureLearner"]
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-# Squares of such values and sums over all samples stay finite.
-MAX_STANDARD_VALUE = 1e100
 # A component does not recognise this share of its own samples: about two standard deviations, no
 # farther than a stretch of samples evenly spread reaches.
 NOVELTY_LEVEL = 0.05
@@ -83,6 +83,22 @@ class MixtureLearner(MixtureRegressor):
     @abstractmethod
     def _stated_prior(self, n_inputs: int, n_features: int, n_outputs: int) -> MixturePrior:
         """Base distribution that the parameters state."""
+
+    def _check_parameters(self) -> None:
+        """Refuse what is out of range before any work is done, whether it will be used or not."""
+        for name in ("n_components", "degree", "n_restarts", "batch_size", "max_iterations"):
+            check_integer(getattr(self, name), name, 1)
+        check_real(self.tolerance, "tolerance", above=0.0)
+        check_real(self.forgetting_factor, "forgetting_factor", above=0.0, at_most=1.0)
+        check_real(self.step_rate, "step_rate", above=0.5, at_most=1.0)
+        check_real(self.step_delay, "step_delay", at_least=0.0)
+        check_choice(self.fit_scales, "fit_scales", (True, False, "outputs"))
+        check_choice(self.merge, "merge", (True, False))
+        check_choice(self.inference, "inference", ("batch", "stochastic"))
+        check_features(self.features)
+        check_prior_mean(self.prior_mean)
+        check_fallback(self.fallback)
+        check_random_state(self.random_state)
 
     def _checked_scales(self, n_inputs: int) -> dict[str, float]:
         """Return what the parameters say about the scales of the prior, checked."""
@@ -127,24 +143,23 @@ class MixtureLearner(MixtureRegressor):
         InvalidParameterError
             If a parameter is out of range.
         """
+        self._check_parameters()
         X, Y, weights = check_training_data(X, Y, sample_weight)
-        prior_mean, fallback = check_prior_mean(self.prior_mean), check_fallback(self.fallback)
+        prior_mean = self.prior_mean
         inputs = Standardizer.from_data(X, weights, self.input_location, self.input_scale, "input")
-        regressors = Regressors.from_data(
-            inputs, self.features, check_integer(self.degree, "degree", 1), X, weights
-        )
+        regressors = Regressors.from_data(inputs, self.features, int(self.degree), X, weights)
         residual = _residual(prior_mean, X, Y)
         location = self.output_location
         if location is None and prior_mean is not None:
             # Far from all data the prior mean alone is what is expected.
             location = 0.0
         outputs = Standardizer.from_data(residual, weights, location, self.output_scale, "output")
-        Z = _extended(regressors(X), outputs.transform(residual))
+        Z = _extended(regressors(X), outputs, residual)
+        fallback = _informed(self.fallback, X, Y, weights)
         p, m = Z.shape[1], X.shape[1]
         prior = self._stated_prior(m, p - Y.shape[1] - m - 1, Y.shape[1])
         nothing = np.zeros((0, p, p))
         result = self._infer(Z, weights, prior, prior, nothing, np.arange(0), callback)
-        fallback = fallback.updated(X, Y, weights) if fallback is not None else None
         transforms = Transforms(regressors, outputs, prior_mean, fallback)
         self._set_state(result.prior, result.scatter, result.groups, X.shape[0], transforms)
         self.lower_bounds_, self.converged_ = result.lower_bounds, result.converged
@@ -167,34 +182,27 @@ class MixtureLearner(MixtureRegressor):
         """
         if not hasattr(self, "posterior_"):
             return self.fit(X, Y, sample_weight, callback=callback)
+        self._check_parameters()
         X, Y, weights = check_training_data(
             X, Y, sample_weight, self.n_features_in_, self.n_outputs_
         )
         residual = _residual(self.prior_mean_, X, Y)
-        Z = _extended(self.regressors_(X), self.output_scaling_.transform(residual))
-        known = self._forgetting_factor() * self.statistics_
+        Z = _extended(self.regressors_(X), self.output_scaling_, residual)
+        transforms, kept = self.transforms_, self.forgetting_factor
+        if transforms.fallback is not None:
+            fallback = _informed(transforms.fallback.discounted(kept), X, Y, weights)
+            transforms = replace(transforms, fallback=fallback)
+        known = kept * self.statistics_
         stated = self._stated_prior(
             self.prior_.n_inputs,
             self.prior_.n_regressors - self.prior_.n_inputs - 1,
             self.prior_.n_outputs,
         )
         result = self._infer(Z, weights, self.prior_, stated, known, self.groups_, callback)
-        transforms = self.transforms_
-        if transforms.fallback is not None:
-            earlier = transforms.fallback.discounted(self._forgetting_factor())
-            fallback = earlier.updated(X, Y, weights)
-            transforms = replace(transforms, fallback=fallback)
         n_samples = self.n_samples_ + X.shape[0]
         self._set_state(result.prior, result.scatter, result.groups, n_samples, transforms)
         self.lower_bounds_, self.converged_ = result.lower_bounds, result.converged
         return self
-
-    def _forgetting_factor(self) -> float:
-        """Share of earlier samples that is kept: a power prior on what they said."""
-        factor = check_real(self.forgetting_factor, "forgetting_factor", above=0.0)
-        if factor > 1.0:
-            raise InvalidParameterError(f"forgetting_factor must be at most 1, got {factor}")
-        return factor
 
     def _infer(
         self,
@@ -209,7 +217,7 @@ class MixtureLearner(MixtureRegressor):
         """Learn new samples on top of known statistics; of several starts the best is kept."""
         generator = check_random_state(self.random_state)
         results = []
-        for _ in range(check_integer(self.n_restarts, "n_restarts", 1)):
+        for _ in range(self.n_restarts):
             labels, n_opened = self._initial_labels(Z, weights, prior, known, groups, generator)
             previous = np.concatenate([known, np.zeros((n_opened, *known.shape[1:]))])
             initial = assignment_statistics(Z, weights, labels, previous.shape[0])
@@ -227,50 +235,28 @@ class MixtureLearner(MixtureRegressor):
         generator: np.random.Generator,
         callback: IterationCallback | None,
     ) -> InferenceResult:
-        max_iterations = check_integer(self.max_iterations, "max_iterations", 1)
-        tolerance = check_real(self.tolerance, "tolerance", above=0.0)
         if self.inference == "batch":
             return variational_bayes(
                 Z,
                 weights,
                 learning,
-                max_iterations=max_iterations,
-                tolerance=tolerance,
-                fit_scales=self._checked_fit_scales(),
-                merge=bool(self.merge),
+                max_iterations=self.max_iterations,
+                tolerance=self.tolerance,
+                fit_scales=self.fit_scales,
+                merge=self.merge,
                 callback=callback,
             )
-        if self.inference == "stochastic":
-            return stochastic_variational_bayes(
-                Z,
-                weights,
-                learning,
-                schedule=self._step_schedule(),
-                generator=generator,
-                max_passes=max_iterations,
-                tolerance=tolerance,
-                fit_scales=self._checked_fit_scales(),
-                callback=callback,
-            )
-        raise InvalidParameterError(
-            f"inference must be 'batch' or 'stochastic', got {self.inference!r}"
+        return stochastic_variational_bayes(
+            Z,
+            weights,
+            learning,
+            schedule=StepSchedule(self.batch_size, self.step_delay, self.step_rate),
+            generator=generator,
+            max_passes=self.max_iterations,
+            tolerance=self.tolerance,
+            fit_scales=self.fit_scales,
+            callback=callback,
         )
-
-    def _checked_fit_scales(self) -> FitScales:
-        if self.fit_scales not in (True, False, "outputs"):
-            raise InvalidParameterError(
-                f"fit_scales must be True, False or 'outputs', got {self.fit_scales!r}"
-            )
-        return self.fit_scales
-
-    def _step_schedule(self) -> StepSchedule:
-        rate = check_real(self.step_rate, "step_rate", above=0.5)
-        if rate > 1.0:
-            raise InvalidParameterError(f"step_rate must be at most 1, got {rate}")
-        delay = self.step_delay
-        if delay != 0.0:
-            delay = check_real(delay, "step_delay", above=0.0)
-        return StepSchedule(check_integer(self.batch_size, "batch_size", 1), delay, rate)
 
     def _initial_labels(
         self,
@@ -282,7 +268,6 @@ class MixtureLearner(MixtureRegressor):
         generator: np.random.Generator,
     ) -> tuple[Indices, int]:
         """Most probable known component of each sample; new ones, from k-means++, elsewhere."""
-        n_components = check_integer(self.n_components, "n_components", 1)
         n_known, m, q = known.shape[0], prior.n_inputs, prior.n_regressors
         labels = np.full(Z.shape[0], n_known, dtype=np.intp)
         if n_known > 0:
@@ -298,7 +283,7 @@ class MixtureLearner(MixtureRegressor):
         # among themselves instead of the input space.
         inputs = Z[novel, :m]
         seeds = k_means_plus_plus(
-            inputs, weights[novel], max(1, round(n_components * share)), generator
+            inputs, weights[novel], max(1, round(self.n_components * share)), generator
         )
         labels[novel] = n_known + nearest_seed(inputs, seeds)
         return labels, seeds.shape[0]
@@ -309,20 +294,25 @@ def _residual(prior_mean: PriorMean | None, X: Array, Y: Array) -> Array:
     if prior_mean is None:
         return Y
     expected = np.asarray(prior_mean(X), dtype=float)
-    if expected.shape != Y.shape or not np.all(np.isfinite(expected)):
-        raise InvalidDataError(
-            f"the prior mean must be finite and of shape {Y.shape}, got shape {expected.shape}"
-        )
+    if expected.shape != Y.shape:
+        raise InvalidDataError(f"the prior mean must have shape {Y.shape}, got {expected.shape}")
+    if not np.all(np.isfinite(expected)):
+        raise InvalidDataError("the prior mean is not finite at some sample")
     return Y - expected
 
 
-def _extended(U: Array, Y: Array) -> Array:
-    """Extended samples (n, p) in standard units."""
-    Z = extend(U, Y)
-    largest = float(np.max(np.abs(Z)))
-    if not largest < MAX_STANDARD_VALUE:
-        raise InvalidDataError(
-            f"samples lie up to {largest:.1e} scales from the location; expected less than "
-            f"{MAX_STANDARD_VALUE:.0e}: the data or the scales are not what is meant"
-        )
-    return Z
+def _informed(fallback: Fallback | None, X: Array, Y: Array, weights: Array) -> Fallback | None:
+    """Fallback with further samples, checked at them."""
+    if fallback is None:
+        return None
+    informed = fallback.updated(X, Y, weights)
+    check_fallback_fits(informed, X, Y.shape[1])
+    return informed
+
+
+def _extended(U: Array, scaling: Standardizer, Y: Array) -> Array:
+    """Extended samples (n, p) of regressors in standard and outputs in physical units."""
+    # What overflows is told as too large.
+    with np.errstate(over="ignore", invalid="ignore"):
+        standard = scaling.transform(Y)
+    return extend(U, check_size(standard, "outputs"))

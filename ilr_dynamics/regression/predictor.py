@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from dataclasses import fields
 from typing import NamedTuple
@@ -16,6 +15,7 @@ from ..exceptions import InvalidDataError, SnapshotError
 from .packed_arrays import open_arrays, write_arrays
 from .predictive import PredictiveMixture
 from .transforms import Transforms, pack_transforms, unpack_transforms
+from .validation import MAX_STANDARD_VALUE
 
 __all__ = ["Prediction", "Predictor"]
 
@@ -106,7 +106,7 @@ class Predictor:
         Raises
         ------
         InvalidDataError
-            If x has another shape, or is not finite or so large that its square is not.
+            If x has another shape, or is not finite or too large.
         """
         mixture, standard = self._mixture, self._x
         if np.shape(x) != self._inputs.location.shape:
@@ -115,15 +115,17 @@ class Predictor:
             )
         np.subtract(x, self._inputs.location, out=standard[:-1])
         standard[:-1] /= self._inputs.scale
+        if not np.abs(standard).max() < MAX_STANDARD_VALUE:
+            raise InvalidDataError(
+                f"a query must be finite and lie less than {MAX_STANDARD_VALUE:.0e} scales from "
+                f"the location, got {np.asarray(x).tolist()}"
+            )
         products = standard[self._rows] * standard[self._columns]
 
         distance = np.maximum(self._distances @ products, 0.0)
         log_weights = mixture.log_constants - mixture.exponents * np.log1p(distance)
         weights = np.exp(log_weights - log_weights.max())
-        total = weights.sum()
-        if not math.isfinite(total):
-            raise InvalidDataError(f"a query must be finite, got {np.asarray(x).tolist()}")
-        weights /= total
+        weights /= weights.sum()
 
         u = standard
         if not self._is_linear:
@@ -171,7 +173,7 @@ class Predictor:
         Raises
         ------
         SnapshotError
-            If the file is missing or damaged.
+            If the file is missing or damaged, or what it holds predicts nothing finite.
         """
         arrays, header = open_arrays(path)
         shapes = {name: array.shape for name, array in arrays.items()}
@@ -187,7 +189,13 @@ class Predictor:
         mixture = {name: arrays[name] for name in expected}
         for name in TRANSPOSED:
             mixture[name] = mixture[name].T
-        return cls(PredictiveMixture(**mixture), transforms)
+        # What overflows is told by a prediction.
+        with np.errstate(all="ignore"):
+            predictor = cls(PredictiveMixture(**mixture), transforms)
+            found = predictor.query(transforms.regressors.scaling.location)
+        if not np.all(np.isfinite([*found.mean, *found.std, found.unseen_weight])):
+            raise SnapshotError(f"the file {path} makes no predictor: it predicts {found}")
+        return predictor
 
 
 def _active_components(weights: Array) -> NDArray[np.intp] | slice:

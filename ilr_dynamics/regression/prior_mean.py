@@ -87,6 +87,11 @@ class LinearPriorMean(PriorMean):
             )
         return np.asarray(X @ self.slope.T + self.offset)
 
+    def __repr__(self) -> str:
+        """Show slope and offset."""
+        slope, offset = self.slope.tolist(), self.offset.tolist()
+        return f"{type(self).__name__}(slope={slope}, offset={offset})"
+
     def arrays(self) -> dict[str, Array]:
         """Slope and offset."""
         return {"slope": self.slope, "offset": self.offset}

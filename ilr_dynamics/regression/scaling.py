@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..exceptions import InvalidParameterError
+from ..exceptions import InvalidDataError, InvalidParameterError
 
 __all__ = ["Standardizer"]
 
@@ -48,16 +48,20 @@ class Standardizer:
 
         Raises
         ------
+        InvalidDataError
+            If a column is too large for its location and scale to be computed.
         InvalidParameterError
             If what is given has the wrong length, is not finite or, for a scale, not positive.
         """
-        mean = np.average(data, axis=0, weights=weights)
+        # What overflows is told by column.
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = np.average(data, axis=0, weights=weights)
+            deviation = np.sqrt(np.average((data - mean) ** 2, axis=0, weights=weights))
         if location is None:
             used_location = mean
         else:
             used_location = _checked(location, data.shape[1], f"{name}_location")
         if scale is None:
-            deviation = np.sqrt(np.average((data - mean) ** 2, axis=0, weights=weights))
             # Rounding leaves a constant column with a deviation near its own last digit.
             constant = deviation <= 1e-12 * np.maximum(np.abs(mean), np.finfo(float).tiny)
             used_scale = np.where(constant, 1.0, deviation)
@@ -67,6 +71,13 @@ class Standardizer:
                 raise InvalidParameterError(
                     f"{name}_scale must be positive, got {used_scale.tolist()}"
                 )
+        finite = np.isfinite(used_location) & np.isfinite(used_scale)
+        if not np.all(finite):
+            column = int(np.argmin(finite))
+            raise InvalidDataError(
+                f"{name} column {column} holds values up to {np.max(np.abs(data[:, column])):.1e}"
+                ", expected values whose squares are finite"
+            )
         return cls(used_location, used_scale)
 
     def transform(self, data: Array) -> Array:

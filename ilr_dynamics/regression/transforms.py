@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .fallback import FALLBACKS, Fallback
+from .fallback import FALLBACKS, Fallback, check_fallback_fits
 from .features import Regressors
 from .prior_mean import PriorMean, name_of_prior_mean, prior_mean_from_arrays
 from .scaling import Standardizer
+from .validation import check_integer
 
 __all__ = ["Transforms", "pack_transforms", "unpack_transforms"]
 
@@ -95,9 +96,8 @@ def unpack_transforms(
         If the prior mean or the fallback is of a class that is not known here.
     """
     inputs = _scaling(arrays, "input")
-    regressors = Regressors(
-        inputs, str(header["features"]), int(header["degree"]), _scaling(arrays, "feature")
-    )
+    features, degree = str(header["features"]), check_integer(header["degree"], "degree", 1)
+    regressors = Regressors(inputs, features, degree, _scaling(arrays, "feature"))
     q = regressors(inputs.location[None]).shape[1]
     if q != n_regressors:
         raise ValueError(
@@ -116,8 +116,7 @@ def unpack_transforms(
             raise ValueError("the prior mean does not fit the inputs and outputs of the model")
     if header["fallback"] is not None:
         fallback = FALLBACKS.make(str(header["fallback"]), _without_prefix(FALLBACK, arrays))
-        if np.shape(fallback.predict(inputs.location[None]).mean) != (1, n_outputs):
-            raise ValueError("the fallback does not fit the inputs and outputs of the model")
+        check_fallback_fits(fallback, inputs.location[None], n_outputs)
     return Transforms(regressors, outputs, prior_mean, fallback)
 
 
@@ -137,7 +136,8 @@ def _scaling(arrays: Mapping[str, Array], name: str) -> Standardizer:
     location, scale = arrays[f"{name}_location"], arrays[f"{name}_scale"]
     if location.ndim != 1 or scale.shape != location.shape:
         raise ValueError(f"the {name} scaling must hold as many scales as locations")
-    if np.any(scale < 1.0 / MAX_SCALE) or np.any(np.maximum(scale, abs(location)) > MAX_SCALE):
+    # NaN is outside these bounds too.
+    if not np.all((1.0 / MAX_SCALE <= scale) & (np.maximum(scale, abs(location)) <= MAX_SCALE)):
         raise ValueError(
             f"the {name} scaling must hold scales from {1.0 / MAX_SCALE:g} to {MAX_SCALE:g}"
         )

@@ -8,6 +8,8 @@ Where scikit-learn's tools look for certain words in an error, the messages have
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -15,13 +17,18 @@ from ..exceptions import InvalidDataError, InvalidParameterError
 
 __all__ = [
     "check_array",
+    "check_choice",
     "check_integer",
     "check_random_state",
     "check_real",
+    "check_size",
     "check_training_data",
 ]
 
 Array = NDArray[np.float64]
+
+# Squares of such values and sums over all samples stay finite.
+MAX_STANDARD_VALUE = 1e100
 
 
 def check_array(value: ArrayLike, name: str, n_columns: int | None = None) -> Array:
@@ -104,14 +111,43 @@ def check_integer(value: object, name: str, minimum: int) -> int:
     return int(value)
 
 
-def check_real(value: object, name: str, above: float) -> float:
-    """Return `value` if it is a finite number above `above`, else InvalidParameterError."""
+def check_real(
+    value: object,
+    name: str,
+    *,
+    above: float = -np.inf,
+    at_least: float = -np.inf,
+    at_most: float = np.inf,
+) -> float:
+    """Return `value` if it is a finite number within the bounds, else InvalidParameterError."""
     is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not is_number or not np.isfinite(float(value)) or not float(value) > above:  # type: ignore[arg-type]
+    number = float(value) if is_number else np.nan  # type: ignore[arg-type]
+    if not np.isfinite(number) or not (number > above and at_least <= number <= at_most):
+        bounds = {"greater than": above, "at least": at_least, "at most": at_most}
+        stated = [f"{words} {bound:g}" for words, bound in bounds.items() if np.isfinite(bound)]
         raise InvalidParameterError(
-            f"{name} must be a finite number greater than {above:g}, got {value!r}"
+            f"{name} must be a finite number {' and '.join(stated)}, got {value!r}"
         )
-    return float(value)  # type: ignore[arg-type]
+    return number
+
+
+def check_choice(value: object, name: str, choices: Sequence[str | bool]) -> None:
+    """Raise InvalidParameterError if `value` is not one of the `choices`."""
+    # Neither 1 for True nor an array, which has no truth value, is a choice.
+    if not isinstance(value, str | bool | np.bool_) or value not in choices:
+        listed = ", ".join(map(repr, choices))
+        raise InvalidParameterError(f"{name} must be one of {listed}, got {value!r}")
+
+
+def check_size(standard: Array, name: str) -> Array:
+    """Return values in standard units if their squares stay finite, else InvalidDataError."""
+    largest = float(np.max(np.abs(standard)))
+    if not largest < MAX_STANDARD_VALUE:
+        raise InvalidDataError(
+            f"{name} lie up to {largest:.1e} scales from the location; expected less than "
+            f"{MAX_STANDARD_VALUE:.0e}: the data or the scales are not what is meant"
+        )
+    return standard
 
 
 def check_random_state(value: object) -> np.random.Generator:

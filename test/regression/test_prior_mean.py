@@ -193,6 +193,12 @@ def test_a_class_that_could_not_be_found_again_is_not_saved(motion, tmp_path, kn
     assert not (tmp_path / "model").exists()
 
 
+def test_a_linear_prior_mean_shows_what_it_is():
+    expected = LinearPriorMean([[2.0, 0.5]], [1.0])
+    assert repr(expected) == "LinearPriorMean(slope=[[2.0, 0.5]], offset=[1.0])"
+    assert repr(ILR(prior_mean=expected)) == f"ILR(prior_mean={expected!r})"
+
+
 @pytest.mark.parametrize(
     ("slope", "offset"),
     [(np.ones(2), np.ones(2)), (np.ones((2, 2)), np.ones(3)), (np.ones((2, 2)), np.ones((2, 1)))],
@@ -213,8 +219,8 @@ def test_prior_means_that_do_not_fit_the_data_are_refused(motion):
     with pytest.raises(InvalidDataError, match="takes 3 inputs, got 2"):
         ILR(prior_mean=of_three_inputs).fit(*motion)
     of_three_outputs = LinearPriorMean(np.ones((3, 2)), np.ones(3))
-    with pytest.raises(InvalidDataError, match=r"of shape \(400, 2\), got shape \(400, 3\)"):
+    with pytest.raises(InvalidDataError, match=r"must have shape \(400, 2\), got \(400, 3\)"):
         ILR(prior_mean=of_three_outputs).fit(*motion)
     without_value = LinearPriorMean(np.full((2, 2), np.nan), np.ones(2))
-    with pytest.raises(InvalidDataError, match="must be finite"):
+    with pytest.raises(InvalidDataError, match="prior mean is not finite"):
         ILR(prior_mean=without_value).fit(*motion)

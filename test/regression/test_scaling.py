@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ilr_dynamics.exceptions import InvalidParameterError
+from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError
 from ilr_dynamics.regression import ILR
 from ilr_dynamics.regression.scaling import Standardizer
 
@@ -68,6 +68,16 @@ def test_malformed_scales_are_refused_by_name(bad):
 def test_scales_must_be_positive(bad):
     with pytest.raises(InvalidParameterError, match="input_scale must be positive"):
         standardizer(np.zeros((4, 3)), scale=bad)
+
+
+@pytest.mark.parametrize("size", [1e160, 1e308])
+def test_columns_whose_squares_overflow_are_named(motion, size):
+    X, Y = motion
+    growth = [1.0, size / 300.0]
+    with pytest.raises(InvalidDataError, match="input column 1 .* squares are finite"):
+        ILR(n_components=2).fit(X * growth, Y)
+    with pytest.raises(InvalidDataError, match="output column 1 .* squares are finite"):
+        ILR(n_components=2).fit(X, Y * growth)
 
 
 def test_a_model_in_other_units_says_the_same(motion):

@@ -80,7 +80,21 @@ def test_malformed_weights_are_refused(weights, message):
         {"prior_mean": 3.0},
         {"fit_scales": "inputs"},
         {"fit_scales": None},
+        {"fit_scales": 1},
+        {"fit_scales": np.ones(2)},
+        {"features": np.array(["a", "b"])},
+        {"merge": "no"},
+        {"merge": None},
         {"inference": "online"},
+        {"inference": np.array(["batch", "batch"])},
+        {"batch_size": 0},
+        {"step_delay": "a"},
+        {"step_delay": -1.0},
+        {"step_rate": 0.5},
+        {"step_rate": 1.5},
+        {"forgetting_factor": 0.0},
+        {"forgetting_factor": 1.5},
+        {"fallback": "physics"},
         {"max_iterations": 0},
         {"tolerance": 0.0},
         {"tolerance": "fine"},
@@ -96,7 +110,38 @@ def test_parameters_out_of_range_are_refused_by_name_and_value(parameters):
     ((name, value),) = parameters.items()
     with pytest.raises(InvalidParameterError, match=name) as caught:
         ILR(**parameters).fit(X, Y)
-    assert str(value) in str(caught.value)
+    assert repr(value) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"n_components": 0},
+        {"degree": 0},
+        {"features": "cubic"},
+        {"forgetting_factor": 1.5},
+        {"step_delay": "a"},
+        {"step_rate": 2.0},
+        {"batch_size": 0.5},
+        {"merge": "no"},
+        {"fit_scales": np.ones(2)},
+        {"prior_mean": 3.0},
+        {"noise_std": -1.0},
+    ],
+    ids=str,
+)
+def test_parameters_are_checked_before_learning_on_too(parameters):
+    model = ILR(n_components=2).fit(X, Y)
+    before = model.predict(X)
+    with pytest.raises(InvalidParameterError, match=next(iter(parameters))):
+        model.set_params(**parameters).partial_fit(X, Y)
+    np.testing.assert_array_equal(model.predict(X), before)
+
+
+def test_switches_of_numpy_are_as_good_as_those_of_python():
+    plain = ILR(n_components=3, merge=True, fit_scales=False).fit(X, Y)
+    numpy = ILR(n_components=3, merge=np.True_, fit_scales=np.False_).fit(X, Y)
+    np.testing.assert_array_equal(plain.statistics_, numpy.statistics_)
 
 
 def test_integers_and_lists_are_as_good_as_float_arrays():
@@ -122,6 +167,31 @@ def test_weights_of_any_size_leave_a_model(size):
 def test_rounding_that_eats_the_prior_is_told_and_not_left_to_numpy():
     with pytest.raises(InvalidDataError, match="double precision"):
         ILR(input_location=0.0, input_scale=1.0).fit(X + 1e10, Y)
+
+
+def test_weights_that_eat_the_prior_are_told():
+    with pytest.raises(InvalidDataError, match="sample weights"):
+        ILR().fit(X, Y, np.full(20, 1e12))
+
+
+@pytest.mark.parametrize("size", [1e100, 1e155, 1e308])
+@pytest.mark.parametrize("features", ["linear", "polynomial"])
+def test_queries_whose_squares_overflow_are_refused_by_size(size, features):
+    model = ILR(n_components=2, features=features).fit(X, Y)
+    x = [0.0, size]
+    for ask in (model.predict, model.responsibilities, model.predict_components):
+        with pytest.raises(InvalidDataError, match="scales from the location"):
+            ask([x])
+    with pytest.raises(InvalidDataError, match="scales from the location"):
+        model.predictor()(x)
+
+
+@pytest.mark.parametrize(("features", "size"), [("linear", 1e99), ("polynomial", 1e33)])
+def test_queries_as_far_as_allowed_have_an_answer(features, size):
+    model = ILR(n_components=2, features=features, input_scale=1.0).fit(X, Y)
+    mean, std = model.predict([[0.0, size]], return_std=True)
+    found = model.predictor()([0.0, size])
+    assert np.all(np.isfinite([mean, std, found[0][None], found[1][None]]))
 
 
 @pytest.mark.parametrize("coverage", [0.0, 1.0, -0.5, np.nan])
