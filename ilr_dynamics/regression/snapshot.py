@@ -27,6 +27,7 @@ from .mixture_regressor import MixtureRegressor
 from .normal_wishart import NormalWishart
 from .snapshot_file import read_snapshot, write_snapshot
 from .transforms import pack_transforms, unpack_transforms
+from .validation import check_integer
 
 __all__ = ["load_snapshot", "write_model"]
 
@@ -87,6 +88,16 @@ def load_snapshot(path: str | os.PathLike[str]) -> MixtureRegressor:
     """
     header, arrays = read_snapshot(path)
     try:
+        return _model(header, arrays)
+    except (LookupError, TypeError, ValueError, OverflowError, IlrDynamicsError) as error:
+        raise SnapshotError(
+            f"the snapshot {path} is not consistent in itself: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _model(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> MixtureRegressor:
+    # What overflows is told by the prediction below.
+    with np.errstate(all="ignore"):
         model = MODEL_CLASSES[header["class"]](**header["parameters"])
         prior, statistics, groups = _checked_state(arrays, hierarchical=isinstance(model, HILR))
         transforms = unpack_transforms(
@@ -103,14 +114,16 @@ def load_snapshot(path: str | os.PathLike[str]) -> MixtureRegressor:
             # As it was before the first fit, so that another fit counts no sample twice.
             fallback=fallback.discounted(0.0) if fallback is not None else None,
         )
+        if arrays["lower_bounds"].ndim != 1:
+            raise ValueError("lower_bounds must have one dimension")
         model.lower_bounds_ = arrays["lower_bounds"]
         model.converged_ = bool(header["converged"])
         model.metadata_ = dict(header["metadata"])
-        model._set_state(prior, statistics, groups, int(header["n_samples"]), transforms)
-    except (LookupError, TypeError, ValueError, IlrDynamicsError) as error:
-        raise SnapshotError(
-            f"the snapshot {path} is not consistent in itself: {type(error).__name__}: {error}"
-        ) from error
+        n_samples = check_integer(header["n_samples"], "n_samples", 1)
+        model._set_state(prior, statistics, groups, n_samples, transforms)
+        prediction = model.predict(transforms.regressors.scaling.location[None], return_std=True)
+        if not np.all(np.isfinite(prediction)):
+            raise ValueError("what the model predicts is not finite")
     return model
 
 
@@ -134,6 +147,9 @@ def _checked_state(
     for name, shape in shapes.items():
         if arrays[name].shape != shape:
             raise ValueError(f"{name} has shape {arrays[name].shape}, expected {shape}")
+    for name in ("gate_inverse_scale", "regression_column_precision", "regression_inverse_scale"):
+        if np.any(arrays[name] != np.swapaxes(arrays[name], 1, 2)):
+            raise ValueError(f"{name} is not symmetric")
     lowest = {
         "gate_kappa": 0.0,
         "gate_dof": m - 1.0,
@@ -157,6 +173,8 @@ def _checked_state(
     statistics = arrays["statistics"]
     if statistics.ndim != 3 or statistics.shape[1:] != (p, p) or statistics.shape[0] == 0:
         raise ValueError(f"statistics has shape {statistics.shape}, expected (K, {p}, {p})")
+    if np.any(statistics != np.swapaxes(statistics, 1, 2)):
+        raise ValueError("the statistics of a component are not symmetric")
     spectra = np.linalg.eigvalsh(statistics)
     if np.any(spectra[:, 0] < -ROUNDING * spectra[:, -1]):
         raise ValueError("the statistics of a component are not positive semidefinite")

@@ -1,5 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -87,7 +89,6 @@ def test_later_learning_leaves_a_predictor_as_it_was(motion):
 
 
 @pytest.mark.parametrize("x", [[np.nan, 0.0], [0.0, np.inf], [-np.inf, np.nan]])
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_query_that_is_not_finite_is_refused(predictor, x):
     with pytest.raises(InvalidDataError, match="finite"):
         predictor.query(x)
@@ -134,6 +135,7 @@ def test_files_that_make_no_predictor_are_refused(file, change):
         {"features": "polynomial"},
         {"features": "never_registered"},
         {"degree": "high"},
+        {"degree": float("inf")},
         {"prior_mean": "linear"},
         {"prior_mean": "never_defined"},
     ],
@@ -144,6 +146,33 @@ def test_headers_that_make_no_predictor_are_refused(file, change):
     content = {name: array.copy() for name, array in mapped.items()}
     write_arrays(file, content, {**header, **change})
     with pytest.raises(SnapshotError):
+        Predictor.open(file)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *product(("maps", "noise_shapes", "log_constants", "exponents", "dofs"), (np.nan, np.inf)),
+        ("maps", 1e300),
+        ("dofs", 2.0),
+    ],
+)
+def test_files_that_predict_nothing_finite_are_refused(file, name, value):
+    mapped, header = open_arrays(file)
+    content = {key: array.copy() for key, array in mapped.items()}
+    content[name][:] = value
+    write_arrays(file, content, header)
+    with pytest.raises(SnapshotError, match="makes no predictor"):
+        Predictor.open(file)
+
+
+@pytest.mark.parametrize("kind", ["feature", "input", "output"])
+def test_files_with_scalings_that_are_not_finite_are_refused(file, kind):
+    mapped, header = open_arrays(file)
+    content = {key: array.copy() for key, array in mapped.items()}
+    content[f"{kind}_location"] = content[f"{kind}_scale"] = np.full(2, np.nan)
+    write_arrays(file, content, header)
+    with pytest.raises(SnapshotError, match="makes no predictor"):
         Predictor.open(file)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ilr_dynamics.exceptions import SnapshotError
-from ilr_dynamics.regression import ILR, load_snapshot
+from ilr_dynamics.regression import HILR, ILR, load_snapshot
 from ilr_dynamics.regression.snapshot_file import read_snapshot, write_snapshot
 
 METADATA = {
@@ -12,6 +12,9 @@ METADATA = {
     "driver_compensates_gravity": True,
     "units": {"X": "rad", "n": 3, "rate": 1e-3, "none": None},
 }
+
+
+LINEAR = {"features": "linear", "degree": 3, "prior_mean": None, "fallback": None}
 
 
 @pytest.fixture
@@ -67,9 +70,12 @@ def test_metadata_that_json_changes_can_still_be_read(model, tmp_path):
     assert metadata == {"10": "ten", "2": ["t", "w", "o"]}
 
 
-def test_array_parameters_come_back_as_lists_and_generators_as_none(motion, tmp_path):
+def test_parameters_of_numpy_come_back_as_pythons_and_generators_as_none(motion, tmp_path):
     model = ILR(
-        n_components=3, input_scale=np.array([1.0, 200.0]), random_state=np.random.default_rng(0)
+        n_components=np.int64(3),
+        degree=np.int64(2),
+        input_scale=np.array([1.0, 200.0]),
+        random_state=np.random.default_rng(0),
     ).fit(*motion)
     model.save(tmp_path / "model.npz")
     loaded = load_snapshot(tmp_path / "model.npz")
@@ -117,12 +123,61 @@ def rewritten(path, header=None, arrays=None, without=()):
         {"output_location": np.zeros((2, 1))},
         {"feature_location": np.zeros(2)},
         {"groups": np.arange(3.0)},
+        {"lower_bounds": np.zeros((1, 1))},
+        {"lower_bounds": np.zeros(())},
     ],
     ids=lambda arrays: f"{next(iter(arrays))}",
 )
 def test_arrays_that_do_not_fit_together_are_refused(path, arrays):
     with pytest.raises(SnapshotError, match="not consistent in itself"):
         load_snapshot(rewritten(path, arrays=arrays))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "gate_inverse_scale",
+        "regression_column_precision",
+        "regression_inverse_scale",
+        "statistics",
+    ],
+)
+def test_matrices_that_are_not_symmetric_are_refused(path, name):
+    matrices = read_snapshot(path)[1][name]
+    matrices[0, 0, 1] += 0.01 * matrices[0, 0, 0]
+    with pytest.raises(SnapshotError, match="not symmetric"):
+        load_snapshot(rewritten(path, arrays={name: matrices}))
+
+
+@pytest.mark.parametrize("name", ["lower_bounds", "input_location", "statistics", "gate_mean"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_values_that_are_not_finite_are_refused(path, name, value):
+    array = read_snapshot(path)[1][name]
+    array.flat[0] = value
+    with pytest.raises(SnapshotError, match=f"{name}.*finite"):
+        load_snapshot(rewritten(path, arrays={name: array}))
+
+
+@pytest.fixture(scope="module")
+def hierarchy(motion):
+    return HILR(n_components=5, max_iterations=10).fit(*motion)
+
+
+@pytest.mark.parametrize("name", ["gate_mean", "regression_mean"])
+@pytest.mark.parametrize("value", [1e300, -1e300])
+def test_models_that_predict_nothing_finite_are_refused(model, hierarchy, tmp_path, name, value):
+    for learned in (model, hierarchy):
+        learned.save(tmp_path / "model.npz")
+        array = np.full_like(read_snapshot(tmp_path / "model.npz")[1][name], value)
+        with pytest.raises(SnapshotError, match="not finite"):
+            load_snapshot(rewritten(tmp_path / "model.npz", arrays={name: array}))
+
+
+@pytest.mark.parametrize("value", [1e300, 1e-300])
+def test_strengths_beyond_all_numbers_are_refused(hierarchy, tmp_path, value):
+    hierarchy.save(tmp_path / "model.npz")
+    with pytest.raises(SnapshotError, match="not consistent in itself"):
+        load_snapshot(rewritten(tmp_path / "model.npz", arrays={"gate_kappa": np.array([value])}))
 
 
 @pytest.mark.parametrize(
@@ -145,6 +200,11 @@ def test_groups_that_do_not_fit_the_components_are_refused(path, change):
         {"parameters": None},
         {"metadata": 5},
         {"n_samples": "many"},
+        {"n_samples": float("inf")},
+        {"n_samples": 10.5},
+        {"n_samples": -1},
+        {"transforms": LINEAR | {"degree": float("inf")}},
+        {"transforms": LINEAR | {"degree": -3}},
         {"transforms": {"features": "linear", "degree": 3}},
         {"transforms": {"features": "polynomial", "degree": 3, "prior_mean": None}},
         {"transforms": {"features": "polynomial", "degree": 10**9, "prior_mean": None}},
