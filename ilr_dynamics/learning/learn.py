@@ -38,6 +38,12 @@ CALL_PARAMETERS = ("n_components", "max_iterations", "tolerance", "random_state"
 
 NEWEST_SHARE = 0.1
 
+# A feed-forward torque is asked for at the desired state, and recorded were states beside it: the
+# arm sags. Components must reach that far. Those whose scales follow the data fit the recorded
+# path more closely, and on the simulated arm say nothing at all on the desired one (input_spread)
+# or, with slopes as steep as single components have them, something wild (slope_scale).
+INVERSE_DYNAMICS_PRIOR = {"concentration": 1.0, "input_spread": 0.5, "fit_scales": False}
+
 
 def ignore_progress(stage: str, fraction: float, lower_bound: float) -> None:
     """Report progress to nobody."""
@@ -226,7 +232,7 @@ def learn_from_recording(
 
 def _prepare(model: MixtureRegressor | None, settings: LearningSettings) -> ILR:
     if model is None:
-        return ILR().set_params(**settings.model)
+        return ILR(**INVERSE_DYNAMICS_PRIOR).set_params(**settings.model)
     if not isinstance(model, ILR):
         raise LearnerError(f"the model is a {type(model).__name__}; expected an ILR")
     # Fitting replaces a model's arrays and never writes into them, so a shallow copy is enough.
