@@ -43,7 +43,11 @@ NEWEST_SHARE = 0.1
 # arm sags. Components must reach that far. Those whose scales follow the data fit the recorded
 # path more closely, and on the simulated arm say nothing at all on the desired one (input_spread)
 # or, with slopes as steep as single components have them, something wild (slope_scale).
-INVERSE_DYNAMICS_PRIOR: dict[str, Any] = {"concentration": 1.0, "input_spread": 0.5, "fit_scales": False}
+INVERSE_DYNAMICS_PRIOR: dict[str, Any] = {
+    "concentration": 1.0,
+    "input_spread": 0.5,
+    "fit_scales": False,
+}
 
 
 def ignore_progress(stage: str, fraction: float, lower_bound: float) -> None:
