@@ -211,7 +211,7 @@ def optimised_kernels(X: Array, Y: Array, random_state: int = 0) -> list[Kernel]
     A kernel for each output, its hyperparameters those of the highest marginal likelihood.
 
     Squared exponential with a length scale for each input, and white noise. Of a random subset of
-    500 points, in at most 40 iterations per output: about 45 s for 21 inputs and 7 outputs.
+    500 points, in at most 40 iterations per output: about a minute for 21 inputs and 7 outputs.
 
     Parameters
     ----------
