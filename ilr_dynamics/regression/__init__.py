@@ -6,6 +6,7 @@ from .fallback import Fallback, FallbackPrediction
 from .features import register_features
 from .hilr import HILR
 from .ilr import ILR
+from .linear_fallback import LinearFallback
 from .predictor import Prediction, Predictor
 from .prior_mean import LinearPriorMean, PriorMean
 from .snapshot import load_snapshot
@@ -15,6 +16,7 @@ __all__ = [
     "ILR",
     "Fallback",
     "FallbackPrediction",
+    "LinearFallback",
     "LinearPriorMean",
     "Prediction",
     "Predictor",

@@ -1,0 +1,151 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""One linear regression for the whole input space: the fallback where nothing else is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InvalidDataError
+from .fallback import Fallback, FallbackPrediction
+from .matrix_normal_wishart import MatrixNormalWishart, update_matrix_normal_wishart
+from .scaling import Standardizer
+
+__all__ = ["LinearFallback"]
+
+Array = NDArray[np.float64]
+
+# A slope of one standard unit is expected, give or take ten; the noise is worth two samples.
+SLOPE_PRECISION = 1e-2
+NOISE_STRENGTH = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class LinearFallback(Fallback):
+    """
+    Bayesian linear regression of all outputs on [x, 1], exact (`MatrixNormalWishart`).
+
+    Without arguments it knows nothing; sizes and scaling are those of the first samples.
+
+    Parameters
+    ----------
+    inputs, outputs
+        Physical to standard units.
+    scatter : (p, p)
+        Weighted sum of [x, 1, y] [x, 1, y]' in standard units.
+    """
+
+    inputs: Standardizer | None = None
+    outputs: Standardizer | None = None
+    scatter: Array | None = None
+
+    name = "linear"
+
+    def updated(self, X: Array, Y: Array, weights: Array) -> Self:
+        """Return what is known after further samples."""
+        known = self
+        if self.inputs is None or self.outputs is None:
+            known = replace(
+                self,
+                inputs=Standardizer.from_data(X, weights, None, None, "input"),
+                outputs=Standardizer.from_data(Y, weights, None, None, "output"),
+            )
+        assert known.inputs is not None and known.outputs is not None
+        U = known._regressors(X)
+        Z = np.concatenate([U, known.outputs.transform(Y)], axis=1)
+        scatter = (weights[:, None] * Z).T @ Z
+        if self.scatter is not None:
+            scatter = scatter + self.scatter
+        return replace(known, scatter=scatter)
+
+    def discounted(self, factor: float) -> Self:
+        """Return what is left if earlier samples weigh `factor` as much."""
+        if factor == 0.0 or self.scatter is None:
+            return type(self)()
+        return replace(self, scatter=factor * self.scatter)
+
+    def predict(self, X: Array) -> FallbackPrediction:
+        """Predict at inputs X (n, m), in physical units."""
+        assert self.outputs is not None
+        U = self._regressors(X)
+        covariance = self._posterior.slope_covariance()[0]
+        return FallbackPrediction(
+            self.outputs.inverse_transform(U @ self._posterior.mean[0].T),
+            1.0 + np.einsum("ni,ij,nj->n", U, covariance, U, optimize=True),
+        )
+
+    @property
+    def noise_shape(self) -> Array:
+        """Shape matrix (d, d) of the Student-t where the map is certain."""
+        assert self.outputs is not None
+        scale = self.outputs.scale
+        return np.asarray(self._posterior.noise_shape()[0] * np.outer(scale, scale))
+
+    @property
+    def dof(self) -> float:
+        """Degrees of freedom of the Student-t."""
+        return float(self._posterior.predictive_dof()[0])
+
+    def arrays(self) -> dict[str, Array]:
+        """Scalings and scatter; nothing before the first samples."""
+        if self.inputs is None or self.outputs is None or self.scatter is None:
+            return {}
+        return {
+            "input_location": self.inputs.location,
+            "input_scale": self.inputs.scale,
+            "output_location": self.outputs.location,
+            "output_scale": self.outputs.scale,
+            "scatter": self.scatter,
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array]) -> Self:
+        """From `arrays`; ValueError if they do not fit together."""
+        if not arrays:
+            return cls()
+        m, d = len(arrays["input_location"]), len(arrays["output_location"])
+        shapes = {
+            "input_location": (m,),
+            "input_scale": (m,),
+            "output_location": (d,),
+            "output_scale": (d,),
+            "scatter": (m + 1 + d, m + 1 + d),
+        }
+        for name, shape in shapes.items():
+            if arrays[name].shape != shape or not np.all(np.isfinite(arrays[name])):
+                raise ValueError(f"{name} of a linear fallback must be finite, of shape {shape}")
+        return cls(
+            Standardizer(arrays["input_location"], arrays["input_scale"]),
+            Standardizer(arrays["output_location"], arrays["output_scale"]),
+            np.asarray(arrays["scatter"]),
+        )
+
+    def _regressors(self, X: Array) -> Array:
+        assert self.inputs is not None
+        if X.shape[1] != self.inputs.location.size:
+            raise InvalidDataError(
+                f"the fallback takes {self.inputs.location.size} inputs, got {X.shape[1]}"
+            )
+        return np.concatenate([self.inputs.transform(X), np.ones((len(X), 1))], axis=1)
+
+    @cached_property
+    def _posterior(self) -> MatrixNormalWishart:
+        assert self.inputs is not None and self.scatter is not None
+        q = self.inputs.location.size + 1
+        d = self.scatter.shape[0] - q
+        prior = MatrixNormalWishart(
+            mean=np.zeros((1, d, q)),
+            column_precision=SLOPE_PRECISION * np.eye(q)[None],
+            inverse_scale=SLOPE_PRECISION * np.eye(d)[None],
+            dof=np.array([d + 1.0 + NOISE_STRENGTH]),
+        )
+        S = self.scatter
+        return update_matrix_normal_wishart(
+            prior, S[None, q - 1, q - 1], S[None, :q, :q], S[None, q:, :q], S[None, q:, q:]
+        )
