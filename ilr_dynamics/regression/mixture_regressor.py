@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InvalidParameterError, NotFittedError
+from .calibration import SpreadFactors, observed_ratios, spread_factors
 from .estimator import Estimator
 from .fallback import Fallback
 from .features import Regressors
@@ -47,6 +49,7 @@ class MixtureRegressor(Estimator):
     prior_: MixturePrior
     prior_mean_: PriorMean | None
     fallback_: Fallback | None
+    spread_factors_: SpreadFactors
     statistics_: Array
     groups_: NDArray[np.intp]
     posterior_: MixturePosterior
@@ -74,9 +77,11 @@ class MixtureRegressor(Estimator):
             scale = transforms.outputs.scale
             shape = transforms.fallback.noise_shape / np.outer(scale, scale)
             mixture = mixture.with_unseen(shape, transforms.fallback.dof)
-        self._mixture = mixture
+        spread = transforms.spread
+        self._mixture = mixture.with_spread(spread.components, spread.unseen)
         self.regressors_, self.output_scaling_ = transforms.regressors, transforms.outputs
         self.prior_mean_, self.fallback_ = transforms.prior_mean, transforms.fallback
+        self.spread_factors_ = spread
         self.prior_ = prior
         self.statistics_, self.groups_ = statistics, groups
         self.posterior_ = posterior
@@ -87,7 +92,56 @@ class MixtureRegressor(Estimator):
     @property
     def transforms_(self) -> Transforms:
         """What stands between physical units and the mixture."""
-        return Transforms(self.regressors_, self.output_scaling_, self.prior_mean_, self.fallback_)
+        return Transforms(
+            self.regressors_,
+            self.output_scaling_,
+            self.prior_mean_,
+            self.fallback_,
+            self.spread_factors_,
+        )
+
+    def calibrate(self, X: ArrayLike, Y: ArrayLike, coverage: float = 0.95) -> Self:
+        """
+        Scale the spread so that intervals cover what they say on samples not learned.
+
+        Call it with a new recording before `partial_fit` learns it. Components and the unseen
+        component (the fallback) are calibrated apart, each on the samples that are its own and
+        only if there are at least 50; `spread_factors_` holds what was found, and later learning
+        keeps it.
+
+        Parameters
+        ----------
+        X : (n, n_inputs)
+            Inputs of samples the model has not seen, in physical units.
+        Y : (n, n_outputs)
+            Their outputs.
+        coverage
+            Share of the outputs that intervals of that coverage shall hold, between 0 and 1.
+
+        Raises
+        ------
+        InvalidDataError
+            If the arrays are malformed.
+        InvalidParameterError
+            If the coverage does not lie between 0 and 1.
+        """
+        self._check_fitted()
+        if not 0.0 < coverage < 1.0:
+            raise InvalidParameterError(f"coverage must lie between 0 and 1, got {coverage!r}")
+        X, Y, _ = check_training_data(X, Y, None, self.n_features_in_, self.n_outputs_)
+        outputs = (Y - self._physical(np.zeros_like(Y), X)) / self.output_scaling_.scale
+        found = []
+        start = 0
+        for block in self._predictions(X):
+            rows = slice(start, start + block.log_weights.shape[0])
+            found.append(observed_ratios(self._mixture, block, outputs[rows], coverage))
+            start = rows.stop
+        ratios = np.concatenate([ratios for ratios, _ in found])
+        is_unseen = np.concatenate([unseen for _, unseen in found])
+        spread = spread_factors(ratios, is_unseen, coverage, self.spread_factors_)
+        transforms = replace(self.transforms_, spread=spread)
+        self._set_state(self.prior_, self.statistics_, self.groups_, self.n_samples_, transforms)
+        return self
 
     def predict(
         self,

@@ -127,6 +127,12 @@ class PredictiveMixture:
             dofs=np.append(self.dofs[:-1], dof),
         )
 
+    def with_spread(self, components: float, unseen: float) -> PredictiveMixture:
+        """Scale the standard deviations of the components and of the unseen one."""
+        factors = np.full(self.dofs.size, components**2)
+        factors[-1] = unseen**2
+        return replace(self, noise_shapes=self.noise_shapes * factors[:, None, None])
+
     @cached_property
     def n_inputs(self) -> int:
         """Length m of an input."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .calibration import SpreadFactors
 from .fallback import FALLBACKS, Fallback, check_fallback_fits
 from .features import Regressors
 from .prior_mean import PriorMean, name_of_prior_mean, prior_mean_from_arrays
@@ -42,12 +43,15 @@ class Transforms:
         What is added to the mixture's mean, if anything.
     fallback
         What the unseen component predicts, if not the prior.
+    spread
+        Factors on standard deviations, found by calibration.
     """
 
     regressors: Regressors
     outputs: Standardizer
     prior_mean: PriorMean | None = None
     fallback: Fallback | None = None
+    spread: SpreadFactors = SpreadFactors()
 
 
 def pack_transforms(transforms: Transforms) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -65,6 +69,7 @@ def pack_transforms(transforms: Transforms) -> tuple[dict[str, Any], dict[str, A
         "degree": regressors.degree,
         "prior_mean": None,
         "fallback": None,
+        "spread": [transforms.spread.components, transforms.spread.unseen],
     }
     if transforms.prior_mean is not None:
         header["prior_mean"] = name_of_prior_mean(transforms.prior_mean)
@@ -117,7 +122,7 @@ def unpack_transforms(
     if header["fallback"] is not None:
         fallback = FALLBACKS.make(str(header["fallback"]), _without_prefix(FALLBACK, arrays))
         check_fallback_fits(fallback, inputs.location[None], n_outputs)
-    return Transforms(regressors, outputs, prior_mean, fallback)
+    return Transforms(regressors, outputs, prior_mean, fallback, _spread(header["spread"]))
 
 
 def _prefixed(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
@@ -130,6 +135,13 @@ def _without_prefix(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array
         for name, array in arrays.items()
         if name.startswith(prefix)
     }
+
+
+def _spread(values: Any) -> SpreadFactors:
+    components, unseen = map(float, values)
+    if not (0.0 < components < np.inf and 0.0 < unseen < np.inf):
+        raise ValueError(f"the spread factors must be positive and finite, got {values}")
+    return SpreadFactors(components, unseen)
 
 
 def _scaling(arrays: Mapping[str, Array], name: str) -> Standardizer:

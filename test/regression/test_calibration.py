@@ -1,0 +1,94 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+import numpy as np
+import pytest
+
+from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError
+from ilr_dynamics.regression import ILR, LinearFallback, load_snapshot
+from ilr_dynamics.regression.calibration import SpreadFactors, spread_factors
+
+
+def samples(n, seed, noise=0.1, low=-3.0, high=3.0):
+    generator = np.random.default_rng(seed)
+    X = generator.uniform(low, high, (n, 1))
+    return X, np.sin(X) + noise * generator.normal(size=X.shape)
+
+
+@pytest.fixture
+def model():
+    return ILR(n_components=20).fit(*samples(500, 0))
+
+
+def coverage(model, X, Y, level=0.95):
+    lower, upper = model.predict_interval(X, level)
+    return np.mean((Y >= lower) & (Y <= upper))
+
+
+def test_factors_are_the_quantiles_of_what_was_observed():
+    ratios = np.linspace(0.0, 2.0, 201)[:, None]
+    is_unseen = np.arange(201) < 100
+    found = spread_factors(ratios, is_unseen, 0.9, SpreadFactors(2.0, 3.0))
+    assert found.components == pytest.approx(2.0 * np.quantile(ratios[100:], 0.9))
+    assert found.unseen == pytest.approx(3.0 * np.quantile(ratios[:100], 0.9))
+
+
+def test_few_samples_leave_a_factor_as_it_was():
+    ratios = np.full((60, 2), 5.0)
+    is_unseen = np.arange(60) < 49
+    assert spread_factors(ratios, is_unseen, 0.9, SpreadFactors(0.5, 0.7)) == SpreadFactors(
+        0.5, 0.7
+    )
+
+
+@pytest.mark.parametrize("noise", [0.2, 0.4])
+def test_intervals_cover_what_they_say_after_the_noise_has_changed(model, noise):
+    model.calibrate(*samples(1000, 1, noise))
+    assert coverage(model, *samples(5000, 2, noise)) == pytest.approx(0.95, abs=0.02)
+    mean_only = ILR(n_components=20).fit(*samples(500, 0))
+    X, _ = samples(50, 3)
+    np.testing.assert_allclose(model.predict(X), mean_only.predict(X), atol=1e-3)
+
+
+def test_calibrating_again_changes_little(model):
+    X, Y = samples(2000, 1, 0.3)
+    model.calibrate(X, Y)
+    once = model.spread_factors_
+    model.calibrate(X, Y)
+    assert model.spread_factors_.components == pytest.approx(once.components, rel=0.02)
+
+
+def test_the_fallback_is_calibrated_on_samples_that_are_its_own():
+    X, Y = samples(500, 0)
+    model = ILR(n_components=20, fallback=LinearFallback()).fit(X, Y)
+    X, Y = samples(500, 1, low=30.0, high=60.0)
+    model.calibrate(X, Y + 100.0)
+    assert model.spread_factors_.components == 1.0
+    assert coverage(model, X, Y + 100.0) == pytest.approx(0.95, abs=0.01)
+
+
+def test_factors_stay_through_learning_and_files_but_not_a_new_fit(model, tmp_path):
+    model.calibrate(*samples(500, 1, 0.3))
+    factors = model.spread_factors_
+    assert factors.components > 2.0
+    model.partial_fit(*samples(100, 2))
+    assert model.spread_factors_ == factors
+    model.save(tmp_path / "model.npz")
+    loaded = load_snapshot(tmp_path / "model.npz")
+    assert loaded.spread_factors_ == factors
+    X, _ = samples(20, 3)
+    np.testing.assert_array_equal(
+        loaded.predict(X, return_std=True)[1], model.predict(X, return_std=True)[1]
+    )
+    mean, std = model.predictor()(X[0])
+    np.testing.assert_allclose(std, model.predict(X[:1], return_std=True)[1][0], rtol=1e-9)
+    assert model.fit(*samples(100, 4)).spread_factors_ == SpreadFactors()
+
+
+def test_odd_arguments_are_refused_and_change_nothing(model):
+    X, Y = samples(100, 1)
+    for level in (0.0, 1.0, float("nan")):
+        with pytest.raises(InvalidParameterError, match="coverage"):
+            model.calibrate(X, Y, level)
+    with pytest.raises(InvalidDataError):
+        model.calibrate(X, Y[:-1])
+    assert model.spread_factors_ == SpreadFactors()

@@ -1,0 +1,131 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ilr_dynamics.exceptions import InvalidDataError
+from ilr_dynamics.regression import ILR, Predictor, load_snapshot
+from ilr_dynamics.robot.description import load_description
+from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
+from ilr_dynamics.robot.rigid_body import RigidBodyModel
+
+
+def motion(n_joints, n, seed):
+    generator = np.random.default_rng(seed)
+    spread = np.repeat([1.0, 0.7, 2.0], n_joints)
+    return generator.normal(size=(n, 3 * n_joints)) * spread
+
+
+def rigid_torque(model, X):
+    n = model.n_joints
+    return np.array([model.inverse_dynamics(x[:n], x[n : 2 * n], x[2 * n :]) for x in X])
+
+
+@pytest.fixture(scope="module", params=["wam4", "wam7"])
+def arm(request):
+    return load_description(request.param)
+
+
+@pytest.fixture(scope="module")
+def rubbing(arm):
+    """Torque of rigid bodies with twice the tool's share of mass and friction at the motors."""
+    model = RigidBodyModel(arm)
+    gears = arm.gear_matrix / np.linalg.norm(arm.gear_matrix, axis=1, keepdims=True)
+
+    def torque(X):
+        qd = X[:, arm.n_joints : 2 * arm.n_joints]
+        friction = (1.0 * np.tanh(qd @ gears.T / 0.1) + 0.5 * qd @ gears.T) @ gears
+        return 1.2 * rigid_torque(model, X) + friction
+
+    return torque
+
+
+@pytest.fixture(scope="module")
+def identified(arm, rubbing):
+    X = motion(arm.n_joints, 3000, 0)
+    generator = np.random.default_rng(1)
+    Y = rubbing(X) + 0.05 * generator.normal(size=(3000, arm.n_joints))
+    return IdentifiedDynamics.from_description(arm).updated(X, Y, np.ones(3000))
+
+
+def test_before_any_data_it_is_the_descriptions_rigid_body(arm):
+    X = motion(arm.n_joints, 20, 0)
+    prediction = IdentifiedDynamics.from_description(arm).predict(X)
+    np.testing.assert_allclose(
+        prediction.mean, rigid_torque(RigidBodyModel(arm), X), rtol=1e-9, atol=1e-9
+    )
+    assert np.all(prediction.factor > 1.0)
+
+
+def test_bodies_and_friction_are_found_for_motions_never_seen(arm, identified, rubbing):
+    X = 1.3 * motion(arm.n_joints, 500, 2)
+    truth = rubbing(X)
+    error = np.mean((identified.predict(X).mean - truth) ** 2, axis=0)
+    assert np.all(error < 1e-3 * truth.var(axis=0) + 1e-4)
+
+
+def test_the_noise_is_found_and_intervals_cover(arm, identified, rubbing):
+    variance = np.diagonal(identified.noise_shape) * identified.dof / (identified.dof - 2.0)
+    np.testing.assert_allclose(np.sqrt(variance), 0.05, rtol=0.2)
+    X = motion(arm.n_joints, 500, 3)
+    Y = rubbing(X) + 0.05 * np.random.default_rng(4).normal(size=(500, arm.n_joints))
+    prediction = identified.predict(X)
+    std = np.sqrt(variance * prediction.factor[:, None])
+    assert np.mean(np.abs(Y - prediction.mean) < 1.96 * std) == pytest.approx(0.95, abs=0.03)
+
+
+def test_parts_add_up_weights_repeat_and_nothing_is_left_after_forgetting(arm, rubbing):
+    X = motion(arm.n_joints, 200, 5)
+    Y = rubbing(X)
+    start = IdentifiedDynamics.from_description(arm)
+    whole = start.updated(X, Y, np.ones(200))
+    parts = start.updated(X[:80], Y[:80], np.ones(80)).updated(X[80:], Y[80:], np.ones(120))
+    np.testing.assert_allclose(parts.gram, whole.gram, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(parts.parameters, whole.parameters, rtol=1e-5, atol=1e-6)
+    twice = start.updated(X, Y, np.full(200, 2.0))
+    repeated = whole.updated(X, Y, np.ones(200))
+    np.testing.assert_allclose(twice.gram, repeated.gram, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(whole.discounted(0.0).parameters, start.parameters)
+
+
+def test_arrays_lead_back_to_the_same_bits(arm, identified):
+    X = motion(arm.n_joints, 10, 6)
+    again = IdentifiedDynamics.from_arrays(identified.arrays())
+    np.testing.assert_array_equal(again.predict(X).mean, identified.predict(X).mean)
+    assert again.dof == identified.dof
+
+
+@pytest.mark.parametrize("name", ["gram", "motors", "moments", "weight"])
+def test_arrays_that_do_not_fit_are_refused(identified, name):
+    arrays = identified.arrays()
+    for wrong in (np.zeros((2, 2, 2, 2)), np.full(np.shape(arrays[name]), np.nan)):
+        with pytest.raises(ValueError, match=name):
+            IdentifiedDynamics.from_arrays({**arrays, name: wrong})
+
+
+def test_inputs_of_another_arm_are_refused(identified):
+    with pytest.raises(InvalidDataError, match="qdd"):
+        identified.predict(np.zeros((1, 5)))
+
+
+def test_a_description_without_motors_has_one_at_each_joint(arm):
+    alone = IdentifiedDynamics.from_description(replace(arm, gear_matrix=None))
+    np.testing.assert_array_equal(alone.motors, np.eye(arm.n_joints))
+
+
+def test_a_mixture_falls_back_on_it_and_keeps_it_in_its_files(arm, rubbing, tmp_path):
+    X = motion(arm.n_joints, 300, 7)
+    fallback = IdentifiedDynamics.from_description(arm)
+    model = ILR(n_components=5, fallback=fallback).fit(X, rubbing(X))
+    far = 100.0 * motion(arm.n_joints, 5, 8)
+    np.testing.assert_allclose(model.predict(far), model.fallback_.predict(far).mean, rtol=1e-6)
+    model.save(tmp_path / "model.npz")
+    loaded = load_snapshot(tmp_path / "model.npz")
+    np.testing.assert_array_equal(loaded.predict(far), model.predict(far))
+    model.predictor().save(tmp_path / "predictor")
+    mean, std = Predictor.open(tmp_path / "predictor")(far[0])
+    expected, expected_std = model.predict(far[:1], return_std=True)
+    np.testing.assert_allclose(mean, expected[0], rtol=1e-9)
+    np.testing.assert_allclose(std, expected_std[0], rtol=1e-9)
