@@ -96,6 +96,11 @@ class Prediction(Protocol):
 class Predictor(Protocol):
     """The part of a learned model that is used here."""
 
+    @property
+    def has_fallback(self) -> bool:
+        """Whether it has a global model that predicts where no local one has data."""
+        ...
+
     def query(self, x: Array) -> Prediction:
         """Predict at x = [q, qd, qdd], (3 * n_joints,)."""
         ...
@@ -164,7 +169,9 @@ class LearnedFeedForward:
         prediction = self._predictor.query(
             np.concatenate((reference.position, reference.velocity, reference.acceleration))
         )
-        gate = self._gate.share(prediction.unseen_weight, prediction.std)
+        # With identified dynamics inside, to be without a local model is not to be without one.
+        unknown = 0.0 if self._predictor.has_fallback else prediction.unseen_weight
+        gate = self._gate.share(unknown, prediction.std)
         torque = prediction.mean
         if gate < 1.0:
             torque = gate * torque + (1.0 - gate) * self._fallback(reference).torque

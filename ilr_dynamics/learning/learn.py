@@ -19,6 +19,8 @@ from ..exceptions import LearnerError
 from ..recording import Samples, read_recording, training_samples
 from ..regression import ILR
 from ..regression.mixture_regressor import MixtureRegressor
+from ..robot.description import load_description
+from ..robot.identified_dynamics import IdentifiedDynamics
 from .settings import LearningSettings, load_compatible_snapshot, snapshot_metadata
 
 __all__ = [
@@ -235,9 +237,24 @@ def learn_from_recording(
     return model, report
 
 
+def _identified_dynamics(settings: LearningSettings) -> IdentifiedDynamics:
+    """Dynamics of the described arm, before any data."""
+    assert settings.robot is not None
+    description = load_description(settings.robot)
+    if description.n_joints != len(settings.joint_names):
+        raise LearnerError(
+            f"the robot {settings.robot} has {description.n_joints} joints, expected "
+            f"{len(settings.joint_names)} as joint_names has"
+        )
+    return IdentifiedDynamics.from_description(
+        description, gravity=not settings.driver_compensates_gravity
+    )
+
+
 def _prepare(model: MixtureRegressor | None, settings: LearningSettings) -> ILR:
     if model is None:
-        return ILR(**INVERSE_DYNAMICS_PRIOR).set_params(**settings.model)
+        fallback = _identified_dynamics(settings) if settings.robot is not None else None
+        return ILR(**INVERSE_DYNAMICS_PRIOR, fallback=fallback).set_params(**settings.model)
     if not isinstance(model, ILR):
         raise LearnerError(f"the model is a {type(model).__name__}; expected an ILR")
     # Fitting replaces a model's arrays and never writes into them, so a shallow copy is enough.

@@ -42,6 +42,10 @@ class LearningSettings:
         How states become samples.
     limits : BagLimits
         How large a recording may be.
+    robot : str or None
+        Arm of the package or path of a URDF file, whose dynamics are identified along with the
+        local models and speak where these have no data; None: there the model says it does not
+        know.
     """
 
     joint_names: tuple[str, ...]
@@ -51,6 +55,7 @@ class LearningSettings:
     model: Mapping[str, Any] = field(default_factory=dict)
     samples: SampleSettings = SampleSettings()
     limits: BagLimits = BagLimits()
+    robot: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot be meant."""

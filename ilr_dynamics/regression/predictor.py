@@ -42,7 +42,8 @@ class Prediction(NamedTuple):
     component
         The component with the largest weight; -1 for the unseen one.
     unseen_weight
-        Weight of the component not yet seen: how much of this prediction is the prior's.
+        Weight of the component not yet seen: how much of this prediction is the prior's, or the
+        fallback's if there is one.
     """
 
     mean: Array
@@ -83,6 +84,11 @@ class Predictor:
             np.diagonal(mixture.covariances(), axis1=1, axis2=2)
         )
         self._x = np.ones(n_inputs + 1)
+
+    @property
+    def has_fallback(self) -> bool:
+        """Whether a global model predicts where no component has data."""
+        return self._transforms.fallback is not None
 
     @property
     def n_inputs(self) -> int:

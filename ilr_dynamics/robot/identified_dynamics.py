@@ -92,11 +92,16 @@ class IdentifiedDynamics(Fallback):
     name = "identified_dynamics"
 
     @classmethod
-    def from_description(cls, description: RobotDescription) -> Self:
+    def from_description(cls, description: RobotDescription, *, gravity: bool = True) -> Self:
         """
         Start from an arm's description: its URDF's inertial parameters, no friction.
 
-        Without a joint-to-motor matrix each joint has a motor of its own.
+        Parameters
+        ----------
+        description
+            The arm. Without a joint-to-motor matrix each joint has a motor of its own.
+        gravity
+            Whether torques carry the arm's weight; not if the driver adds that torque itself.
         """
         model = pinocchio.buildModelFromUrdf(str(description.urdf_path))
         n = description.n_joints
@@ -106,7 +111,7 @@ class IdentifiedDynamics(Fallback):
         return cls(
             placements=np.array([model.jointPlacements[j].homogeneous for j in joints]),
             axes=np.array([_axis(model, j) for j in joints]),
-            gravity=np.array(model.gravity.linear),
+            gravity=np.array(model.gravity.linear) * float(gravity),
             inertial_prior=np.array([model.inertias[j].toDynamicParameters() for j in joints]),
             motors=gears / np.linalg.norm(gears, axis=1, keepdims=True),
             gram=np.zeros((n, size, size)),

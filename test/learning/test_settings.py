@@ -46,6 +46,7 @@ def test_settings_survive_json():
         {"n_components": 5, "input_scale": [1.0, 2.0]},
         SampleSettings(sample_rate=100.0, torque_limit=[1.0, 2.0]),
         BagLimits(max_messages=7),
+        "wam4",
     )
     assert LearningSettings.from_json(json.loads(json.dumps(settings.to_json()))) == settings
 

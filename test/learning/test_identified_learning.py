@@ -1,0 +1,61 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The learner with a robot: local models with identified dynamics behind them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ilr_dynamics.exceptions import LearnerError, RobotDescriptionError
+from ilr_dynamics.learning import LearningSettings
+from ilr_dynamics.learning.learn import learn
+from ilr_dynamics.recording import Samples
+from ilr_dynamics.robot.description import load_description
+from ilr_dynamics.robot.rigid_body import RigidBodyModel
+
+JOINTS = ("j1", "j2", "j3", "j4")
+SETTINGS = LearningSettings(JOINTS, model={"n_components": 5}, robot="wam4")
+
+
+@pytest.fixture(scope="module")
+def samples():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(300, 12)) * 0.3
+    model = RigidBodyModel(load_description("wam4"))
+    Y = np.array([model.inverse_dynamics(x[:4], x[4:8], x[8:]) for x in X])
+    return Samples(np.arange(300.0), X, Y, JOINTS, False, {})
+
+
+def test_far_from_all_data_it_speaks_as_rigid_bodies_do(samples):
+    model, _ = learn(samples, SETTINGS)
+    far = 50.0 * samples.X[:5]
+    expected = [
+        RigidBodyModel(load_description("wam4")).inverse_dynamics(x[:4], x[4:8], x[8:])
+        for x in far
+    ]
+    np.testing.assert_allclose(model.predict(far), expected, rtol=0.02, atol=1.0)
+
+
+def test_without_a_robot_there_is_no_fallback(samples):
+    model, _ = learn(samples, replace(SETTINGS, robot=None))
+    assert model.fallback_ is None
+
+
+def test_later_recordings_inform_it_too(samples):
+    model, _ = learn(samples, SETTINGS)
+    newer, _ = learn(samples, SETTINGS, model)
+    assert newer.fallback_.weight == 2.0 * model.fallback_.weight == 600.0
+
+
+def test_a_driver_that_carries_the_weight_leaves_none_to_the_model(samples):
+    light = replace(samples, driver_compensates_gravity=True, Y=0.0 * samples.Y)
+    model, _ = learn(light, replace(SETTINGS, driver_compensates_gravity=True))
+    assert not np.any(model.fallback_.gravity)
+
+
+def test_another_number_of_joints_and_unknown_robots_are_refused(samples):
+    with pytest.raises(LearnerError, match="7 joints, expected 4"):
+        learn(samples, replace(SETTINGS, robot="wam7"))
+    with pytest.raises(RobotDescriptionError, match="unknown robot"):
+        learn(samples, replace(SETTINGS, robot="puma"))
