@@ -46,9 +46,10 @@ KNOT_RATE = 25.0
 N_ROUNDS = 3
 # Controller states per joint state: 100 Hz of reports describe the motion, and cost little.
 DECIMATION = 5
-# The learned torque has to stand alone: no gate, and no analytic model behind it. On a real arm
-# the defaults of config/wam4.yaml are the safer choice.
-UNGATED = {
+# The local models have to stand alone: no gate, no analytic model behind them, no dynamics
+# identified along with them. On a real arm the defaults of config/wam4.yaml are the safer choice.
+LOCAL_MODELS_ALONE = {
+    "learning.identify_dynamics": False,
     "gate.unseen_trusted": 0.999,
     "gate.unseen_refused": 1.0,
     "gate.std_trusted": [1e3] * 4,
@@ -120,7 +121,7 @@ class Demo:
     def _start_controller(self) -> None:
         self._processes.start(
             "inverse_dynamics_node",
-            {"controller_state.decimation": DECIMATION, **UNGATED},
+            {"controller_state.decimation": DECIMATION, **LOCAL_MODELS_ALONE},
             self._parameter_file,
         )
         self._operator.change_state(Transition.TRANSITION_CONFIGURE)

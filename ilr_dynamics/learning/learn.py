@@ -42,12 +42,20 @@ CALL_PARAMETERS = ("n_components", "max_iterations", "tolerance", "random_state"
 NEWEST_SHARE = 0.1
 
 # A feed-forward torque is asked for at the desired state, and recorded were states beside it: the
-# arm sags. Components must reach that far. Those whose scales follow the data fit the recorded
-# path more closely, and on the simulated arm say nothing at all on the desired one (input_spread)
-# or, with slopes as steep as single components have them, something wild (slope_scale).
-INVERSE_DYNAMICS_PRIOR: dict[str, Any] = {
+# arm sags. Components that stand alone must reach that far. Those whose scales follow the data fit
+# the recorded path more closely, and on the simulated arm say nothing at all on the desired one
+# (input_spread) or, with slopes as steep as single components have them, something wild.
+PRIOR_ALONE: dict[str, Any] = {
     "concentration": 1.0,
     "input_spread": 0.5,
+    "fit_scales": False,
+}
+# With identified dynamics to fall back on they need not: narrow ones, firmly so, that many more
+# are expected of, leave all that is not close to them to the dynamics.
+PRIOR_WITH_FALLBACK: dict[str, Any] = {
+    "concentration": 100.0,
+    "input_spread": 0.2,
+    "input_strength": 50.0,
     "fit_scales": False,
 }
 
@@ -253,8 +261,10 @@ def _identified_dynamics(settings: LearningSettings) -> IdentifiedDynamics:
 
 def _prepare(model: MixtureRegressor | None, settings: LearningSettings) -> ILR:
     if model is None:
-        fallback = _identified_dynamics(settings) if settings.robot is not None else None
-        return ILR(**INVERSE_DYNAMICS_PRIOR, fallback=fallback).set_params(**settings.model)
+        if settings.robot is None:
+            return ILR(**PRIOR_ALONE).set_params(**settings.model)
+        fallback = _identified_dynamics(settings)
+        return ILR(**PRIOR_WITH_FALLBACK, fallback=fallback).set_params(**settings.model)
     if not isinstance(model, ILR):
         raise LearnerError(f"the model is a {type(model).__name__}; expected an ILR")
     # Fitting replaces a model's arrays and never writes into them, so a shallow copy is enough.

@@ -22,6 +22,7 @@ from ilr_dynamics.learning import LearningSettings, LoadJob, Progressed, SaveJob
 from ilr_dynamics.nodes.learner_client import LearnerClient
 from ilr_dynamics.nodes.learner_messages import feedback, fill_learned
 from ilr_dynamics.regression import Predictor
+from ilr_dynamics.robot import identified_dynamics  # noqa: F401  # a predictor may hold some
 from ilr_dynamics_msgs.action import Learn
 from ilr_dynamics_msgs.srv import LoadSnapshot, SaveSnapshot, UpdateModel
 

@@ -158,5 +158,10 @@ PARAMETERS = (
     Row("learning.acceleration_scale", _PER_JOINT, "typical acceleration", "rad/s^2"),
     Row("learning.torque_scale", _PER_JOINT, "typical deviation of each torque", "Nm"),
     Row("learning.n_components", 300, "largest number of local models", "", 1, 10000),
+    Row(
+        "learning.identify_dynamics",
+        True,
+        "identify the arm's rigid bodies and friction too, for where no local model has data",
+    ),
     Row("learning.random_state", 0, "seed of the learner", "", 0, 2**31 - 1),
 )

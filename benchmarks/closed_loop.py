@@ -1,0 +1,113 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Tracking with models learned in three rounds, in lock-step with the simulated arm.
+
+The honest competitor of a learned model is the arm's dynamics identified from the same data.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+
+import numpy as np
+from _closed_loop import TEST_PATHS, LearnedTorque, Learner, run_rounds, track_tests
+from _simulated_motion import Arm
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from ilr_dynamics.control import RigidBodyFeedForward
+from ilr_dynamics.learning import LearningSettings, learn
+from ilr_dynamics.recording import Samples
+from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
+
+Array = NDArray[np.float64]
+
+# As in config/wam4.yaml.
+MODEL = {
+    "n_components": 300,
+    "input_scale": [*[0.2] * 4, *[0.4] * 4, *[1.2] * 4],
+    "output_scale": [4.0, 8.0, 2.0, 2.0],
+}
+
+
+class LocalModels:
+    """What the node's learner makes of recordings, with or without identified dynamics."""
+
+    def __init__(self, arm: Arm, robot: str | None) -> None:
+        self._joints = arm.description.joint_names
+        self._settings = LearningSettings(self._joints, model=MODEL, robot=robot)
+        self._model = None
+
+    def learn(self, X: Array, Y: Array) -> None:
+        samples = Samples(np.arange(len(X)) * 0.01, X, Y, self._joints, False, {})
+        self._model, _ = learn(samples, self._settings, self._model)
+        self._predictor = self._model.predictor()
+
+    def predict_one(self, x: Array) -> Array:
+        return self._predictor(x)[0]
+
+
+class Identified:
+    """Identified dynamics alone."""
+
+    def __init__(self, arm: Arm) -> None:
+        self._dynamics = IdentifiedDynamics.from_description(arm.description)
+
+    def learn(self, X: Array, Y: Array) -> None:
+        self._dynamics = self._dynamics.updated(X, Y, np.ones(len(X)))
+
+    def predict_one(self, x: Array) -> Array:
+        return self._dynamics.predict(x[None]).mean[0]
+
+
+LEARNERS: dict[str, Callable[[Arm], Learner]] = {
+    "identified_pd": Identified,
+    "ilr_pd": lambda arm: LocalModels(arm, None),
+    "physics_ilr_pd": lambda arm: LocalModels(arm, "wam4"),
+}
+
+
+def main() -> int:
+    """Track with all controllers."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=1, help="seeds of the arm (%(default)s)")
+    options = parser.parse_args()
+    errors: dict[str, list[list[float]]] = {}
+    torques: dict[str, list[list[float]]] = {}
+    runs = [
+        (name, seed) for seed in range(options.seeds) for name in ("pd", "analytic_pd", *LEARNERS)
+    ]
+    for name, seed in tqdm(runs, desc="closed loop", file=sys.stderr):
+        arm = Arm(seed)
+        if name in LEARNERS:
+            learner = LEARNERS[name](arm)
+            run_rounds(arm, learner)
+            feedforward = LearnedTorque(learner.predict_one)
+        else:
+            feedforward = RigidBodyFeedForward(arm.model) if name == "analytic_pd" else None
+        results = track_tests(arm, feedforward)
+        errors.setdefault(name, []).append([results[path][0] for path in TEST_PATHS])
+        torques.setdefault(name, []).append([results[path][1] for path in TEST_PATHS])
+    print(
+        f"{'mean squared error [rad^2], PD torque [Nm]':44}"
+        + "".join(f"{p:>20}" for p in TEST_PATHS)
+    )
+    report = {}
+    for name in errors:
+        error, torque = np.median(errors[name], axis=0), np.median(torques[name], axis=0)
+        cells = (f"{e:.2e}, {t:.2f}" for e, t in zip(error, torque, strict=True))
+        print(f"{name:44}" + "".join(f"{cell:>20}" for cell in cells))
+        report[name] = {
+            path: {"tracking_mse": float(f"{e:.4g}"), "pd_torque": float(f"{t:.4g}")}
+            for path, e, t in zip(TEST_PATHS, error, torque, strict=True)
+        }
+    print(json.dumps({"benchmark": "closed_loop", **report}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
