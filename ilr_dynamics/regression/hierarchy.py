@@ -32,6 +32,9 @@ __all__ = ["HierarchicalPrior"]
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
+# Unions of groups tried at a time: bounds the memory of their statistics.
+PAIRS_AT_A_TIME = 500
+
 
 @dataclass(frozen=True)
 class HierarchicalPrior(MixturePrior):
@@ -184,22 +187,13 @@ class HierarchicalPrior(MixturePrior):
 
         Candidates are those with similar slopes.
         """
-        slopes = self._tied(scatter, groups)[1].slopes
+        gates, regressions = self._tied(scatter, groups)
+        slopes = regressions.slopes
         pairs = neighbours(slopes.reshape(slopes.shape[0], -1))
-        before = self._upper_stick_evidence(scatter, groups)
-        alone = [
-            self._group_log_evidence(scatter[groups == group]) for group in range(len(slopes))
-        ]
-        gains = np.empty(pairs.shape[0])
-        for index, (first, second) in enumerate(pairs):
-            united = np.where(groups == second, first, groups)
-            gains[index] = (
-                self._group_log_evidence(scatter[united == first])
-                - alone[first]
-                - alone[second]
-                + self._upper_stick_evidence(scatter, united)
-                - before
-            )
+        alone = gates.log_evidence + regressions.log_evidence
+        gains = self._union_log_evidence(scatter, groups, pairs)
+        gains -= alone[pairs[:, 0]] + alone[pairs[:, 1]]
+        gains += self._union_stick_gains(scatter, groups, pairs)
         n_groups = slopes.shape[0]
 
         def joint_gain(chosen: Indices) -> float:
@@ -208,6 +202,43 @@ class HierarchicalPrior(MixturePrior):
 
         merged_into = best_disjoint(pairs, gains, n_groups, joint_gain)
         return None if merged_into is None else merged_into[groups]
+
+    def _union_log_evidence(self, scatter: Array, groups: Indices, pairs: Indices) -> Array:
+        """Log probability (n_pairs,) of the samples of two groups in one, without labels."""
+        members = np.split(np.arange(groups.size), GroupedSums(groups).starts[1:])
+        evidence = np.empty(pairs.shape[0])
+        # Many unions at a time, each a group of its own: a call for each would take a hundred
+        # times as long where there are hundreds of groups.
+        for start in range(0, pairs.shape[0], PAIRS_AT_A_TIME):
+            chosen = pairs[start : start + PAIRS_AT_A_TIME]
+            unions = [np.append(members[first], members[second]) for first, second in chosen]
+            sizes = [union.size for union in unions]
+            gates, regressions = self._tied(
+                scatter[np.concatenate(unions)], np.repeat(np.arange(len(unions)), sizes)
+            )
+            evidence[start : start + len(unions)] = gates.log_evidence + regressions.log_evidence
+        return evidence
+
+    def _union_stick_gains(self, scatter: Array, groups: Indices, pairs: Indices) -> Array:
+        """Change of the log probability (n_pairs,) of the labels if two groups were one."""
+        totals, per_group = self._per_group(self.counts(scatter), groups)
+        before = stick_breaking.log_evidence(np.sort(totals)[::-1], self.upper_concentration)
+        alone = [
+            stick_breaking.log_evidence(of_group, self.concentration) for of_group in per_group
+        ]
+        gains = np.empty(pairs.shape[0])
+        for index, (first, second) in enumerate(pairs):
+            united = np.delete(totals, second)
+            united[first] += totals[second]
+            counts = np.sort(np.append(per_group[first], per_group[second]))[::-1]
+            gains[index] = (
+                stick_breaking.log_evidence(np.sort(united)[::-1], self.upper_concentration)
+                - before
+                + stick_breaking.log_evidence(counts, self.concentration)
+                - alone[first]
+                - alone[second]
+            )
+        return gains
 
     def _tied(self, scatter: Array, groups: Indices) -> tuple[TiedGates, TiedRegressions]:
         sums = GroupedSums(groups)
