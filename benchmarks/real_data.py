@@ -39,7 +39,8 @@ Array = NDArray[np.float64]
 # firmly) and many more are expected than there are: a query that is not close to one is the
 # fallback's.
 CONFIGURATION = {
-    "n_components": 2000,
+    "n_components": 1500,
+    "calibration_share": 0.05,
     "concentration": 100.0,
     "input_spread": 0.1,
     "input_strength": 50.0,
@@ -86,11 +87,7 @@ class Ours:
         self._model = model_class(**CONFIGURATION, fallback=fallback, random_state=seed)
 
     def fit(self, X: Array, Y: Array) -> None:
-        # Calibrated on every twentieth row before these are learned too.
-        last = np.arange(len(X)) % 20 == 19
-        self._model.fit(X[~last], Y[~last])
-        self._model.calibrate(X[last], Y[last])
-        self._model.partial_fit(X[last], Y[last])
+        self._model.fit(X, Y)
         self._predictor = self._model.predictor()
 
     def predict(self, X: Array) -> Array:

@@ -77,6 +77,9 @@ class HILR(MixtureLearner):
         left to components that overlap.
     n_restarts
         How many initialisations to try; the one with the highest bound is kept.
+    calibration_share
+        Share of the samples, evenly spaced and at most a half, on which `fit` calibrates the
+        spread with a trial model that has not learned them, before it learns all; 0: it does not.
     forgetting_factor
         What earlier samples still weigh after each `partial_fit`, above 0 and at most 1. With 1
         nothing is forgotten; less follows an arm whose load or friction changes.
@@ -157,6 +160,7 @@ class HILR(MixtureLearner):
         fallback: Fallback | None = None,
         merge: bool = False,
         n_restarts: int = 1,
+        calibration_share: float = 0.0,
         forgetting_factor: float = 1.0,
         inference: Literal["batch", "stochastic"] = "batch",
         batch_size: int = 1000,
@@ -187,6 +191,7 @@ class HILR(MixtureLearner):
         self.fallback = fallback
         self.merge = merge
         self.n_restarts = n_restarts
+        self.calibration_share = calibration_share
         self.forgetting_factor = forgetting_factor
         self.inference = inference
         self.batch_size = batch_size

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InvalidDataError
+from .calibration import SpreadFactors
 from .fallback import Fallback, check_fallback, check_fallback_fits
 from .features import Regressors, check_features
 from .inference import (
@@ -67,6 +68,7 @@ class MixtureLearner(MixtureRegressor):
     fit_scales: FitScales
     merge: bool
     n_restarts: int
+    calibration_share: float
     forgetting_factor: float
     inference: Literal["batch", "stochastic"]
     batch_size: int
@@ -90,6 +92,7 @@ class MixtureLearner(MixtureRegressor):
             check_integer(getattr(self, name), name, 1)
         check_real(self.tolerance, "tolerance", above=0.0)
         check_real(self.forgetting_factor, "forgetting_factor", above=0.0, at_most=1.0)
+        check_real(self.calibration_share, "calibration_share", at_least=0.0, at_most=0.5)
         check_real(self.step_rate, "step_rate", above=0.5, at_most=1.0)
         check_real(self.step_delay, "step_delay", at_least=0.0)
         check_choice(self.fit_scales, "fit_scales", (True, False, "outputs"))
@@ -160,11 +163,26 @@ class MixtureLearner(MixtureRegressor):
         prior = self._stated_prior(m, p - Y.shape[1] - m - 1, Y.shape[1])
         nothing = np.zeros((0, p, p))
         result = self._infer(Z, weights, prior, prior, nothing, np.arange(0), callback)
-        transforms = Transforms(regressors, outputs, prior_mean, fallback)
+        spread = self._calibrated_spread(X, Y, weights)
+        transforms = Transforms(regressors, outputs, prior_mean, fallback, spread)
         self._set_state(result.prior, result.scatter, result.groups, X.shape[0], transforms)
         self.lower_bounds_, self.converged_ = result.lower_bounds, result.converged
         self.metadata_ = {}
         return self
+
+    def _calibrated_spread(self, X: Array, Y: Array, weights: Array) -> SpreadFactors:
+        """Find the spread factors with a trial model that has not seen the samples held out."""
+        if self.calibration_share == 0.0:
+            return SpreadFactors()
+        # Evenly spaced, so that they lie between samples that the trial model learns.
+        step = round(1.0 / self.calibration_share)
+        held_out = np.arange(X.shape[0]) % step == step - 1
+        if not np.any(held_out):
+            return SpreadFactors()
+        trial = type(self)(**{**self.get_params(), "calibration_share": 0.0})
+        learned = ~held_out
+        trial.fit(X[learned], Y[learned], weights[learned])
+        return trial.calibrate(X[held_out], Y[held_out]).spread_factors_
 
     def partial_fit(
         self,

@@ -84,6 +84,25 @@ def test_factors_stay_through_learning_and_files_but_not_a_new_fit(model, tmp_pa
     assert model.fit(*samples(100, 4)).spread_factors_ == SpreadFactors()
 
 
+def test_a_share_of_the_samples_calibrates_and_is_learned_too():
+    # Too few samples for so many components: by itself the model is far too unsure.
+    generator = np.random.default_rng(5)
+    X = generator.normal(size=(600, 6)) * np.exp(generator.normal(size=(1, 6)))
+    Y = np.sin(X @ generator.normal(size=(6, 2)))
+    settings = {"n_components": 150, "max_iterations": 10}
+    plain = ILR(**settings).fit(X, Y)
+    calibrated = ILR(**settings, calibration_share=0.1).fit(X, Y)
+    assert calibrated.n_samples_ == 600
+    np.testing.assert_array_equal(calibrated.statistics_, plain.statistics_)
+    assert calibrated.spread_factors_ != SpreadFactors()
+
+
+@pytest.mark.parametrize("share", [-0.1, 0.6, float("nan"), "half"])
+def test_a_share_out_of_range_is_refused(share):
+    with pytest.raises(InvalidParameterError, match="calibration_share"):
+        ILR(calibration_share=share).fit(*samples(20, 0))
+
+
 def test_odd_arguments_are_refused_and_change_nothing(model):
     X, Y = samples(100, 1)
     for level in (0.0, 1.0, float("nan")):
