@@ -176,7 +176,8 @@ class IdentifiedDynamics(Fallback):
         for rows in _blocks(len(X)):
             columns = self._regressors(X[rows])
             mean[rows] = columns @ parameters
-            doubt = np.einsum("njp,pq,njq->nj", columns, covariance, columns, optimize=True)
+            # Not einsum: looking for its best order takes longer than one query in a control loop.
+            doubt = np.sum((columns @ covariance) * columns, axis=2)
             # One factor for all joints, as the mixture has it: the largest, to be safe.
             factor[rows] = 1.0 + np.max(doubt / noise, axis=1)
         return FallbackPrediction(mean, factor)
@@ -208,8 +209,14 @@ class IdentifiedDynamics(Fallback):
         return self._posterior[0]
 
     def arrays(self) -> dict[str, FloatArray]:
-        """Kinematics, prior and statistics."""
-        return {name: np.asarray(getattr(self, name), dtype=float) for name in _ARRAYS}
+        """
+        Kinematics, prior, statistics, and the posterior that follows from them.
+
+        The posterior goes along because a control loop takes a model over between two cycles,
+        and solving for it takes longer than one.
+        """
+        kept = {name: np.asarray(getattr(self, name), dtype=float) for name in _ARRAYS}
+        return {**kept, **dict(zip(_POSTERIOR, self._posterior, strict=True))}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> Self:
@@ -227,6 +234,9 @@ class IdentifiedDynamics(Fallback):
             "energy": (n,),
             "weight": (),
             "moments": (2, n),
+            "posterior_mean": (size,),
+            "posterior_covariance": (size, size),
+            "posterior_noise": (n,),
         }
         for name, shape in shapes.items():
             if arrays[name].shape != shape or not np.all(np.isfinite(arrays[name])):
@@ -234,7 +244,12 @@ class IdentifiedDynamics(Fallback):
                     f"{name} of identified dynamics must be finite and of shape {shape}"
                 )
         parts = {name: np.asarray(arrays[name]) for name in _ARRAYS if name != "weight"}
-        return cls(**parts, weight=float(arrays["weight"]))
+        if not np.all(arrays["posterior_noise"] > 0.0):
+            raise ValueError("posterior_noise of identified dynamics must be positive")
+        dynamics = cls(**parts, weight=float(arrays["weight"]))
+        # Where functools.cached_property looks for it.
+        dynamics.__dict__["_posterior"] = tuple(np.asarray(arrays[name]) for name in _POSTERIOR)
+        return dynamics
 
     @cached_property
     def _model(self) -> pinocchio.Model:
@@ -330,6 +345,8 @@ _ARRAYS = (
     "weight",
     "moments",
 )
+
+_POSTERIOR = ("posterior_mean", "posterior_covariance", "posterior_noise")
 
 
 def _n_parameters(n_joints: int) -> int:

@@ -97,7 +97,23 @@ def test_arrays_lead_back_to_the_same_bits(arm, identified):
     assert again.dof == identified.dof
 
 
-@pytest.mark.parametrize("name", ["gram", "motors", "moments", "weight"])
+def test_what_is_taken_from_arrays_predicts_without_solving(arm, identified, monkeypatch):
+    again = IdentifiedDynamics.from_arrays(identified.arrays())
+
+    def fail(*_):
+        raise AssertionError("solved for the parameters")
+
+    monkeypatch.setattr("ilr_dynamics.robot.identified_dynamics.cho_factor", fail)
+    X = motion(arm.n_joints, 3, 9)
+    assert np.all(np.isfinite(again.predict(X).mean))
+    # Learning on starts from the sums.
+    with pytest.raises(AssertionError, match="solved"):
+        again.updated(X, np.zeros((3, arm.n_joints)), np.ones(3))
+
+
+@pytest.mark.parametrize(
+    "name", ["gram", "motors", "moments", "weight", "posterior_covariance", "posterior_noise"]
+)
 def test_arrays_that_do_not_fit_are_refused(identified, name):
     arrays = identified.arrays()
     for wrong in (np.zeros((2, 2, 2, 2)), np.full(np.shape(arrays[name]), np.nan)):
