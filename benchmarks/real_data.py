@@ -48,6 +48,12 @@ CONFIGURATION = {
     "max_iterations": 20,
 }
 N_QUERIES = 200
+# Recordings, which the project does not redistribute.
+FILES = {
+    "real_barrett_wam7": "real_barrett_wam7.npz",
+    "ias_sarcos": "ias_sarcos.npz",
+    "sl_barrett_wam7_simulated": "sl_barrett_wam7_simulated.npz",
+}
 
 
 @dataclass(frozen=True)
@@ -153,11 +159,11 @@ class Peer:
 
 
 def _real_wam(data_dir: Path) -> dict[str, Split]:
-    return _recording(data_dir / "real_barrett_wam7.npz")
+    return _recording(data_dir / FILES["real_barrett_wam7"])
 
 
 def _simulated_wam7(data_dir: Path) -> dict[str, Split]:
-    return _recording(data_dir / "sl_barrett_wam7_simulated.npz")
+    return _recording(data_dir / FILES["sl_barrett_wam7_simulated"])
 
 
 def _recording(path: Path) -> dict[str, Split]:
@@ -172,7 +178,7 @@ def _recording(path: Path) -> dict[str, Split]:
 
 
 def _sarcos(data_dir: Path) -> dict[str, Split]:
-    with np.load(data_dir / "ias_sarcos.npz", allow_pickle=False) as data:
+    with np.load(data_dir / FILES["ias_sarcos"], allow_pickle=False) as data:
         parts = [data[name] for name in ("X_train", "Y_train", "X_test", "Y_test")]
     return {"interpolation": Split(*parts)}
 
@@ -192,18 +198,6 @@ SETS: dict[str, tuple[Callable[[Path], dict[str, Split]], str | None]] = {
     "simulated_wam4": (_simulated_wam4, "wam4"),
 }
 
-PEER_CLASSES = (
-    _peers.Linear,
-    _peers.NearestNeighbours,
-    _peers.GaussianProcess,
-    _peers.GeneralisedProductOfExperts,
-    _peers.RobustBCM,
-    _peers.NeuralNetwork,
-    _peers.GaussianMixtureRegression,
-    _peers.SparseSpectrumGP,
-    _peers.SparseVariationalGP,
-)
-
 
 def _fallback(robot: str | None) -> Fallback:
     if robot is None:
@@ -219,7 +213,7 @@ def _makers(robot: str | None, names: list[str] | None) -> dict[str, Callable[[i
     }
     if robot is not None:
         makers["identified"] = lambda seed: Identified(_fallback(robot))
-    for peer in PEER_CLASSES:
+    for peer in _peers.PEERS:
         if peer.available():
             makers[peer.name] = lambda seed, peer=peer: Peer(peer(random_state=seed))
         else:
@@ -288,8 +282,10 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--figures", type=Path, default=REPOSITORY / "docs" / "figures")
     options = parser.parse_args()
-    if not options.data_dir.is_dir():
-        parser.error(f"there is no folder {options.data_dir}: name it with --data-dir")
+    for name, file in FILES.items():
+        if name in options.sets and not (options.data_dir / file).is_file():
+            print(f"real_data: no {file} in {options.data_dir}: leaving {name} out (--data-dir)")
+            options.sets.remove(name)
     return options
 
 
