@@ -480,8 +480,9 @@ def test_model_is_learned_saved_and_loaded_while_the_arm_is_held(arm, recording,
 def test_second_update_is_refused_while_one_runs(arm, recording):
     client = arm.node.create_client(UpdateModel, f"{NAME}/update_model")
     assert client.wait_for_service(timeout_sec=10.0)
+    # By one client: requests of two may overtake each other on their way.
     first = client.call_async(UpdateModel.Request(bag_uri=recording))
-    second = arm.ask(UpdateModel, "update_model", bag_uri="/nowhere/bag")
+    second = arm.wait(client.call_async(UpdateModel.Request(bag_uri="/nowhere/bag")))
     assert not second.success
     assert f"busy (learning from {recording}" in second.message
     assert not first.done()
