@@ -23,17 +23,16 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from .expectation import Expectation
 from .merging import merge_components
 from .mixture import MixturePrior
 from .pairs import summed
-from .products import form_coefficients, pairwise_products, scatter_matrices
 
 __all__ = [
     "FitScales",
     "InferenceResult",
     "IterationCallback",
     "Learning",
-    "expectation",
     "start",
     "variational_bayes",
 ]
@@ -44,9 +43,9 @@ IterationCallback = Callable[[int, int, float], None]
 FitScales = bool | Literal["outputs"]
 
 LOG_2PI = float(np.log(2.0 * np.pi))
-# Rows worked on at a time: the block of responsibilities (rows x components) stays in the cache
-# and the memory needed does not grow with the number of samples.
-BLOCK_ROWS = 2048
+# Iterations that ask of all components which samples they have a share in: the first ones, in
+# which most changes, and every so many of the others.
+FIRST_OF_ALL, OF_ALL_INTERVAL = 3, 8
 # A component holding less than this many samples changes the bound by less than rounding does.
 EMPTY_COUNT = 1e-6
 # Iterations before the scales of the prior follow the data: the first components are still those
@@ -74,6 +73,8 @@ class Learning:
         Statistics of the samples being learned.
     groups : (K,)
         Upper component of each component.
+    names : (K,)
+        What tells the components apart while their order changes.
     constant
         What the bound of the new samples leaves out, in nats.
     """
@@ -83,6 +84,7 @@ class Learning:
     previous: Array
     new: Array
     groups: Indices
+    names: Indices
     constant: float
 
     @property
@@ -105,7 +107,13 @@ class Learning:
         total = self.total
         n_filled = int(np.sum(self.prior.counts(total) > EMPTY_COUNT))
         order, groups = self.prior.arrange(total, self.groups, max(1, n_filled))
-        return replace(self, previous=self.previous[order], new=self.new[order], groups=groups)
+        return replace(
+            self,
+            previous=self.previous[order],
+            new=self.new[order],
+            groups=groups,
+            names=self.names[order],
+        )
 
     def with_scales_refitted(self, fit_scales: FitScales) -> Learning:
         """Move the scales of the prior to where they explain the components better."""
@@ -160,43 +168,6 @@ class InferenceResult:
     converged: bool
 
 
-def expectation(Z: Array, weights: Array, forms: Array) -> tuple[float, Array]:
-    """
-    E-step: responsibilities of all samples, summed up at once into statistics.
-
-    Parameters
-    ----------
-    Z : (n, p)
-        Extended samples.
-    weights : (n,)
-        Sample weights.
-    forms : (K, p, p)
-        Expected log joint densities as quadratic forms.
-
-    Returns
-    -------
-    log_normalizer
-        sum_n w_n log sum_k rho_nk.
-    statistics : (K, p, p)
-        sum_n w_n r_nk z_n z_n'.
-    """
-    coefficients = form_coefficients(forms)
-    packed = np.zeros(coefficients.T.shape)
-    log_normalizer = 0.0
-    for first in range(0, Z.shape[0], BLOCK_ROWS):
-        F = pairwise_products(Z[first : first + BLOCK_ROWS])
-        w = weights[first : first + BLOCK_ROWS]
-        log_rho = F @ coefficients
-        peak = log_rho.max(axis=1, keepdims=True)
-        log_rho -= peak
-        rho = np.exp(log_rho, out=log_rho)
-        total = rho.sum(axis=1)
-        log_normalizer += float(w @ (peak[:, 0] + np.log(total)))
-        rho *= (w / total)[:, None]
-        packed += rho.T @ F
-    return log_normalizer, scatter_matrices(packed, Z.shape[1])
-
-
 def start(
     weights: Array,
     prior: MixturePrior,
@@ -222,7 +193,8 @@ def start(
     groups : (K,)
         Upper component of each component.
     """
-    known = Learning(prior, guess, previous, np.zeros_like(previous), groups, 0.0)
+    names = np.arange(groups.size)
+    known = Learning(prior, guess, previous, np.zeros_like(previous), groups, names, 0.0)
     log_density_constant = 0.5 * LOG_2PI * (prior.n_inputs + prior.n_outputs)
     constant = known.log_evidence() + float(np.sum(weights)) * log_density_constant
     return replace(known, new=initial, constant=constant)
@@ -269,20 +241,28 @@ def variational_bayes(
     total_weight = float(np.sum(weights))
     bounds: list[float] = []
     converged = False
+    expectation = Expectation(Z, weights, learning.prior.n_inputs)
+    asks_all = True
     for iteration in range(max_iterations):
         learning = learning.arranged()
         if iteration >= FIRST_ITERATION_OF_SCALES:
             learning = learning.with_scales_refitted(fit_scales)
         forms = learning.forms()
-        log_normalizer, new = expectation(Z, weights, forms)
+        asks_all |= iteration < FIRST_OF_ALL or iteration % OF_ALL_INTERVAL == 0
+        log_normalizer, new = expectation(forms, learning.names, of_all=asks_all)
         entropy = log_normalizer - float(np.vdot(forms, new))
         learning = replace(learning, new=new)
         bounds.append(entropy + learning.log_evidence() - learning.constant)
         if callback is not None:
             callback(iteration + 1, max_iterations, bounds[-1] / total_weight)
         if iteration <= FIRST_ITERATION_OF_SCALES:
+            asks_all = False
             continue
         settled = bounds[-1] - bounds[-2] <= tolerance * total_weight
+        if settled and not asks_all:
+            # Components that were left out may have more to say by now.
+            asks_all = True
+            continue
         moved = None
         if merge and (settled or iteration % MERGE_INTERVAL == 0):
             moved = _merged(Z, weights, learning, forms)
@@ -293,6 +273,7 @@ def variational_bayes(
                 converged = True
                 break
         learning = moved or learning
+        asks_all = moved is not None
     learning = learning.arranged().fully_united()
     return InferenceResult(
         learning.prior, learning.total, learning.groups, np.asarray(bounds), converged
@@ -311,4 +292,5 @@ def _merged(Z: Array, weights: Array, learning: Learning, forms: Array) -> Learn
         previous=summed(learning.previous, merged_into),
         new=summed(learning.new, merged_into),
         groups=learning.groups[np.unique(merged_into)],
+        names=learning.names[np.unique(merged_into)],
     )

@@ -14,6 +14,9 @@ __all__ = ["assignment_statistics", "k_means_plus_plus", "nearest_seed"]
 
 Array = NDArray[np.float64]
 
+# Of squared distances, relative to the squared lengths they are differences of.
+ROUNDING = 1e-13
+
 
 def k_means_plus_plus(
     points: Array, weights: Array, n_seeds: int, generator: np.random.Generator
@@ -39,15 +42,24 @@ def k_means_plus_plus(
     -------
     seeds : (K, p), K <= n_seeds
     """
+    lengths = np.einsum("ni,ni->n", points, points)
+
+    def squared_distances(index: int) -> Array:
+        # |a|^2 - 2 a b + |b|^2: one matrix-vector product, where differences would be written to
+        # memory and read again. What rounding leaves of equal points is nothing.
+        far = lengths + lengths[index]
+        distance = (1.0 - ROUNDING) * far - 2.0 * (points @ points[index])
+        return np.asarray(np.maximum(distance, 0.0))
+
     chosen = [int(generator.choice(points.shape[0], p=weights / weights.sum()))]
-    distance = np.sum((points - points[chosen[0]]) ** 2, axis=1)
+    distance = squared_distances(chosen[0])
     while len(chosen) < n_seeds:
         odds = np.cumsum(distance * weights)
         if not odds[-1] > 0.0:
             break
         index = int(np.searchsorted(odds, generator.uniform(0.0, odds[-1]), side="right"))
         chosen.append(min(index, points.shape[0] - 1))
-        np.minimum(distance, np.sum((points - points[chosen[-1]]) ** 2, axis=1), out=distance)
+        np.minimum(distance, squared_distances(chosen[-1]), out=distance)
     return points[chosen]
 
 

@@ -19,12 +19,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from .expectation import Expectation
 from .inference import (
     FitScales,
     InferenceResult,
     IterationCallback,
     Learning,
-    expectation,
     variational_bayes,
 )
 
@@ -101,7 +101,8 @@ def stochastic_variational_bayes(
             learning = learning.arranged()
             forms = learning.forms()
             share = total_weight / float(np.sum(weights[rows]))
-            log_normalizer, of_batch = expectation(Z[rows], weights[rows], forms)
+            expectation = Expectation(Z[rows], weights[rows], learning.prior.n_inputs)
+            log_normalizer, of_batch = expectation(forms, learning.names, of_all=True)
             entropy = share * (log_normalizer - float(np.vdot(forms, of_batch)))
             # With all samples in one batch there is nothing to average over.
             step = schedule.step(step_index) if n_batches > 1 else 1.0

@@ -12,8 +12,8 @@ from scipy.optimize import brentq
 from scipy.special import xlogy
 
 from ilr_dynamics.regression import stick_breaking
+from ilr_dynamics.regression.expectation import Expectation
 from ilr_dynamics.regression.hierarchy import HierarchicalPrior
-from ilr_dynamics.regression.inference import expectation
 from ilr_dynamics.regression.matrix_normal_wishart import MatrixNormalWishart
 from ilr_dynamics.regression.merging import merge_components
 from ilr_dynamics.regression.normal_wishart import NormalWishart
@@ -162,7 +162,10 @@ def test_upper_responsibilities_are_those_of_the_lower_ones_together(seed):
     problem = Problem(seed)
     posterior = problem.prior.posterior(problem.scatter, problem.groups)
     weights = np.random.default_rng(seed).uniform(0.2, 2.0, len(problem.Z))
-    _, statistics = expectation(problem.Z, weights, posterior.expected_log_joint_forms())
+    expectation = Expectation(problem.Z, weights, problem.prior.n_inputs)
+    _, statistics = expectation(
+        posterior.expected_log_joint_forms(), np.arange(len(problem.groups)), of_all=True
+    )
     groups, counts = problem.naive_posterior()
     log_weights = naive.expected_log_weights(problem.h, counts)
     logs = [naive.log_responsibilities(groups, log_weights, sample) for sample in problem.samples]

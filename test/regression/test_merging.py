@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp, xlogy
 
 from ilr_dynamics.regression import ILR
-from ilr_dynamics.regression.inference import expectation
+from ilr_dynamics.regression.expectation import Expectation
 from ilr_dynamics.regression.initialization import assignment_statistics
 from ilr_dynamics.regression.merging import _entropy_losses, merge_components
 from ilr_dynamics.regression.mixture import extend
@@ -41,7 +41,8 @@ class Problem:
         self.groups = np.arange(n_components)
         order, _ = PRIOR.arrange(initial, self.groups, n_components)
         self.forms = PRIOR.posterior(initial[order], self.groups).expected_log_joint_forms()
-        _, self.scatter = expectation(self.Z, self.weights, self.forms)
+        expectation = Expectation(self.Z, self.weights, 2)
+        _, self.scatter = expectation(self.forms, self.groups, of_all=True)
         log_rho = np.einsum("ni,kij,nj->nk", self.Z, self.forms, self.Z)
         self.responsibilities = np.exp(log_rho - logsumexp(log_rho, axis=1, keepdims=True))
 
@@ -169,7 +170,7 @@ def test_two_copies_of_one_cluster_merge_and_different_ones_do_not(shift, slope,
     weights = np.ones(len(X))
     scatter = assignment_statistics(Z, weights, labels, 2)
     forms = prior.posterior(scatter, np.arange(2)).expected_log_joint_forms()
-    _, scatter = expectation(Z, weights, forms)
+    _, scatter = Expectation(Z, weights, X.shape[1])(forms, np.arange(2), of_all=True)
     merged_into = merge_components(prior, scatter, np.arange(2), Z, weights, forms)
     if n_left == 2:
         assert merged_into is None
