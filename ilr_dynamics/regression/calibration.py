@@ -7,25 +7,34 @@ Components with few samples in many dimensions are unsure of much that never mat
 model errs in its own way; what both get wrong is measured, apart, on the newest recording before
 it is learned. The spread of all components is then scaled by one factor, that of the unseen
 component by another. What components disagree about between each other is spread too, which no
-factor makes smaller.
+factor makes smaller: so what is counted is what the intervals of the whole mixture cover.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
+from scipy.special import stdtr
 
 from .predictive import ComponentPredictions, PredictiveMixture
 
-__all__ = ["SpreadFactors", "observed_ratios", "spread_factors"]
+__all__ = ["Outcomes", "SpreadFactors", "spread_factors"]
 
 Array = NDArray[np.float64]
 
 # Fewer samples do not tell a quantile far out; the factor then stays as it was.
 MIN_SAMPLES = 50
+# Components of smaller weight do not move the border of an interval.
+SMALLEST_WEIGHT = 1e-4
+# Of either factor.
+SMALLEST_FACTOR, LARGEST_FACTOR = 0.05, 1e3
+# Of the search for a factor: to a thousandth, which is less than its samples tell.
+BISECTIONS = 14
+# The factors depend on each other where both kinds of component have weight.
+ROUNDS = 2
 
 
 @dataclass(frozen=True)
@@ -45,58 +54,126 @@ class SpreadFactors:
     unseen: float = 1.0
 
 
-def observed_ratios(
-    mixture: PredictiveMixture, predictions: ComponentPredictions, Y: Array, coverage: float
-) -> tuple[Array, NDArray[np.bool_]]:
+@dataclass(frozen=True)
+class Outcomes:
     """
-    Compare distances of outputs to half widths of intervals, by the most probable component.
+    Outputs of n samples beside what was predicted of them, the spread factors not yet counted.
 
     Parameters
     ----------
-    mixture, predictions
-        What is predicted at n inputs.
-    Y : (n, d)
-        Outputs, in the units of the mixture.
-    coverage
-        Of the intervals.
-
-    Returns
-    -------
-    ratios : (n, d)
-        Above 1 where the output lies outside its interval.
-    is_unseen : (n,)
-        Where the unseen component is the most probable one.
+    weights : (n, k)
+        Of the k components that matter most to any of them.
+    distances : (n, k, d)
+        Of the outputs from the components' locations, in units of their scale.
+    dofs : (n, k)
+        Degrees of freedom.
+    is_unseen : (n, k)
+        Which of the components is the unseen one.
     """
-    best = predictions.log_weights.argmax(axis=1)
-    rows = np.arange(len(best))
-    variances = np.diagonal(mixture.noise_shapes, axis1=1, axis2=2)[best]
-    scales = np.sqrt(predictions.factors[rows, best][:, None] * variances)
-    half_widths = scales * stdtrit(mixture.dofs[best], 0.5 + 0.5 * coverage)[:, None]
-    ratios = np.abs(Y - predictions.means[rows, best]) / half_widths
-    return ratios, best == predictions.log_weights.shape[1] - 1
+
+    weights: Array
+    distances: Array
+    dofs: Array
+    is_unseen: NDArray[np.bool_]
+
+    @classmethod
+    def of(
+        cls,
+        mixture: PredictiveMixture,
+        predictions: ComponentPredictions,
+        Y: Array,
+        factors: SpreadFactors,
+    ) -> Outcomes:
+        """Of outputs Y (n, d) in the units of the mixture, whose spread has these factors."""
+        weights = predictions.weights
+        n_kept = int(np.max(np.sum(weights > SMALLEST_WEIGHT, axis=1)))
+        kept = np.argsort(-weights, axis=1)[:, :n_kept]
+        rows = np.arange(len(Y))[:, None]
+        is_unseen = kept == weights.shape[1] - 1
+        present = np.where(is_unseen, factors.unseen, factors.components)
+        variances = np.diagonal(mixture.noise_shapes, axis1=1, axis2=2)[kept]
+        scales = np.sqrt(predictions.factors[rows, kept][:, :, None] * variances)
+        distances = (Y[:, None, :] - predictions.means[rows, kept]) / scales
+        return cls(
+            weights[rows, kept], distances * present[:, :, None], mixture.dofs[kept], is_unseen
+        )
+
+    @property
+    def of_unseen(self) -> NDArray[np.bool_]:
+        """Where (n,) the unseen component has more weight than any other."""
+        return self.is_unseen[:, 0]
+
+    def covered(self, factors: SpreadFactors, coverage: float) -> float:
+        """Share of the outputs inside the mixture's central intervals of this coverage."""
+        factor = np.where(self.is_unseen, factors.unseen, factors.components)
+        below = stdtr(self.dofs[:, :, None], self.distances / factor[:, :, None])
+        weights = self.weights / self.weights.sum(axis=1, keepdims=True)
+        probability = np.einsum("nk,nkd->nd", weights, below)
+        return float(np.mean(np.abs(2.0 * probability - 1.0) <= coverage))
+
+    def chosen(self, rows: NDArray[np.bool_]) -> Outcomes:
+        """Some of them."""
+        return Outcomes(
+            self.weights[rows], self.distances[rows], self.dofs[rows], self.is_unseen[rows]
+        )
 
 
 def spread_factors(
-    ratios: Array, is_unseen: NDArray[np.bool_], coverage: float, present: SpreadFactors
+    outcomes: list[Outcomes], coverage: float, present: SpreadFactors
 ) -> SpreadFactors:
     """
-    Scale factors so that the share `coverage` of the ratios would be at most one.
+    Factors with which intervals cover what they say.
+
+    Each is found on the samples at which its own kind of component has most weight, if there are
+    at least 50.
 
     Parameters
     ----------
-    ratios, is_unseen
-        From `observed_ratios`.
+    outcomes
+        Of samples that were not learned.
     coverage
         Share of outputs that intervals should cover.
     present
-        Factors that the ratios were observed with.
+        What a factor stays at if too few samples tell.
     """
+    n_unseen = sum(int(np.sum(part.of_unseen)) for part in outcomes)
+    n_others = sum(len(part.weights) for part in outcomes) - n_unseen
+    of_unseen = [part.chosen(part.of_unseen) for part in outcomes]
+    of_others = [part.chosen(~part.of_unseen) for part in outcomes]
+    factors = present
+    for _ in range(ROUNDS):
+        if n_others >= MIN_SAMPLES:
+            factors = replace(
+                factors, components=_factor(of_others, coverage, _with_components(factors))
+            )
+        if n_unseen >= MIN_SAMPLES:
+            factors = replace(factors, unseen=_factor(of_unseen, coverage, _with_unseen(factors)))
+    return factors
 
-    def corrected(factor: float, chosen: NDArray[np.bool_]) -> float:
-        if np.count_nonzero(chosen) < MIN_SAMPLES:
-            return factor
-        return factor * float(np.quantile(ratios[chosen], coverage))
 
-    return SpreadFactors(
-        corrected(present.components, ~is_unseen), corrected(present.unseen, is_unseen)
-    )
+def _with_components(factors: SpreadFactors) -> Callable[[float], SpreadFactors]:
+    return lambda factor: replace(factors, components=factor)
+
+
+def _with_unseen(factors: SpreadFactors) -> Callable[[float], SpreadFactors]:
+    return lambda factor: replace(factors, unseen=factor)
+
+
+def _factor(
+    outcomes: list[Outcomes], coverage: float, having: Callable[[float], SpreadFactors]
+) -> float:
+    """Smallest factor that covers enough, by bisection of its logarithm."""
+    outcomes = [part for part in outcomes if len(part.weights)]
+    sizes = [len(part.weights) for part in outcomes]
+    low, high = np.log(SMALLEST_FACTOR), np.log(LARGEST_FACTOR)
+    for _ in range(BISECTIONS):
+        middle = 0.5 * (low + high)
+        factors = having(float(np.exp(middle)))
+        shares = [
+            part.covered(factors, coverage) if len(part.weights) else 0.0 for part in outcomes
+        ]
+        if np.average(shares, weights=sizes) < coverage:
+            low = middle
+        else:
+            high = middle
+    return float(np.exp(high))

@@ -174,11 +174,14 @@ class MixtureLearner(MixtureRegressor):
         """Find the spread factors with a trial model that has not seen the samples held out."""
         if self.calibration_share == 0.0:
             return SpreadFactors()
-        # Evenly spaced, so that they lie between samples that the trial model learns.
+        # One of every so many, so that they lie between samples that the trial model learns; which
+        # one is drawn, lest the choice keep step with something in the recording.
         step = round(1.0 / self.calibration_share)
-        held_out = np.arange(X.shape[0]) % step == step - 1
-        if not np.any(held_out):
+        starts = np.arange(0, X.shape[0] - step + 1, step)
+        if starts.size == 0:
             return SpreadFactors()
+        held_out = np.zeros(X.shape[0], dtype=bool)
+        held_out[starts + np.random.default_rng(0).integers(0, step, starts.size)] = True
         trial = type(self)(**{**self.get_params(), "calibration_share": 0.0})
         learned = ~held_out
         trial.fit(X[learned], Y[learned], weights[learned])

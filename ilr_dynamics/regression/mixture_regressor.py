@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InvalidParameterError, NotFittedError
-from .calibration import SpreadFactors, observed_ratios, spread_factors
+from .calibration import Outcomes, SpreadFactors, spread_factors
 from .estimator import Estimator
 from .fallback import Fallback
 from .features import Regressors
@@ -39,6 +39,7 @@ Array = NDArray[np.float64]
 
 # A component counts as active when it holds more than one sample.
 ACTIVE_COUNT = 1.0
+MAX_CALIBRATION_SAMPLES = 2000
 
 
 class MixtureRegressor(Estimator):
@@ -129,16 +130,17 @@ class MixtureRegressor(Estimator):
         if not 0.0 < coverage < 1.0:
             raise InvalidParameterError(f"coverage must lie between 0 and 1, got {coverage!r}")
         X, Y, _ = check_training_data(X, Y, None, self.n_features_in_, self.n_outputs_)
+        # As many as tell a quantile to half a percent, evenly spaced.
+        chosen = np.arange(0, X.shape[0], max(1, X.shape[0] // MAX_CALIBRATION_SAMPLES))
+        X, Y = X[chosen], Y[chosen]
         outputs = (Y - self._physical(np.zeros_like(Y), X)) / self.output_scaling_.scale
-        found = []
+        outcomes = []
         start = 0
         for block in self._predictions(X):
             rows = slice(start, start + block.log_weights.shape[0])
-            found.append(observed_ratios(self._mixture, block, outputs[rows], coverage))
+            outcomes.append(Outcomes.of(self._mixture, block, outputs[rows], self.spread_factors_))
             start = rows.stop
-        ratios = np.concatenate([ratios for ratios, _ in found])
-        is_unseen = np.concatenate([unseen for _, unseen in found])
-        spread = spread_factors(ratios, is_unseen, coverage, self.spread_factors_)
+        spread = spread_factors(outcomes, coverage, self.spread_factors_)
         transforms = replace(self.transforms_, spread=spread)
         self._set_state(self.prior_, self.statistics_, self.groups_, self.n_samples_, transforms)
         return self

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError
 from ilr_dynamics.regression import ILR, LinearFallback, load_snapshot
-from ilr_dynamics.regression.calibration import SpreadFactors, spread_factors
+from ilr_dynamics.regression.calibration import Outcomes, SpreadFactors, spread_factors
 
 
 def samples(n, seed, noise=0.1, low=-3.0, high=3.0):
@@ -24,20 +25,48 @@ def coverage(model, X, Y, level=0.95):
     return np.mean((Y >= lower) & (Y <= upper))
 
 
-def test_factors_are_the_quantiles_of_what_was_observed():
-    ratios = np.linspace(0.0, 2.0, 201)[:, None]
-    is_unseen = np.arange(201) < 100
-    found = spread_factors(ratios, is_unseen, 0.9, SpreadFactors(2.0, 3.0))
-    assert found.components == pytest.approx(2.0 * np.quantile(ratios[100:], 0.9))
-    assert found.unseen == pytest.approx(3.0 * np.quantile(ratios[:100], 0.9))
+def outcomes(distances, is_unseen):
+    """Of one component each, a normal one as good as."""
+    n, d = distances.shape
+    return [
+        Outcomes(np.ones((n, 1)), distances[:, None], np.full((n, 1), 1e9), is_unseen[:, None])
+    ]
+
+
+def test_factors_of_single_components_are_quantiles():
+    generator = np.random.default_rng(0)
+    is_unseen = np.arange(4000) < 2000
+    distances = generator.normal(size=(4000, 2)) * np.where(is_unseen, 3.0, 0.5)[:, None]
+    found = spread_factors(outcomes(distances, is_unseen), 0.9, SpreadFactors())
+    at_90 = norm.ppf(0.95)
+    assert found.components == pytest.approx(
+        np.quantile(np.abs(distances[2000:]), 0.9) / at_90, rel=2e-3
+    )
+    assert found.unseen == pytest.approx(
+        np.quantile(np.abs(distances[:2000]), 0.9) / at_90, rel=2e-3
+    )
 
 
 def test_few_samples_leave_a_factor_as_it_was():
-    ratios = np.full((60, 2), 5.0)
-    is_unseen = np.arange(60) < 49
-    assert spread_factors(ratios, is_unseen, 0.9, SpreadFactors(0.5, 0.7)) == SpreadFactors(
-        0.5, 0.7
+    given = outcomes(np.full((60, 2), 5.0), np.arange(60) < 49)
+    assert spread_factors(given, 0.9, SpreadFactors(0.5, 0.7)) == SpreadFactors(0.5, 0.7)
+
+
+def test_disagreement_between_components_counts_as_spread():
+    """Two components on either side: their own spread has little left to cover."""
+    generator = np.random.default_rng(1)
+    y = generator.choice([-1.0, 1.0], 3000) + 0.1 * generator.normal(size=3000)
+    distances = (y[:, None] - [[-1.0, 1.0]]) / 0.4
+    given = Outcomes(
+        np.full((3000, 2), 0.5),
+        distances[:, :, None],
+        np.full((3000, 2), 1e9),
+        np.zeros((3000, 2), dtype=bool),
     )
+    assert given.covered(SpreadFactors(), 0.95) > 0.99
+    found = spread_factors([given], 0.95, SpreadFactors())
+    assert found.components == pytest.approx(0.25, rel=0.05)
+    assert given.covered(found, 0.95) == pytest.approx(0.95, abs=1e-3)
 
 
 @pytest.mark.parametrize("noise", [0.2, 0.4])
