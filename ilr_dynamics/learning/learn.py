@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import LearnerError
 from ..recording import Samples, read_recording, training_samples
-from ..regression import ILR
+from ..regression import ILR, effective_sample_weights
 from ..regression.mixture_regressor import MixtureRegressor
 from ..robot.description import load_description
 from ..robot.identified_dynamics import IdentifiedDynamics
@@ -181,7 +181,8 @@ def learn(
 
     progress("learning", 0.0, math.nan)
     start = time.perf_counter()
-    new_model.partial_fit(samples.X, samples.Y, callback=report_iteration)
+    weights = _sample_weights(samples.X, new_model) if settings.effective_samples else None
+    new_model.partial_fit(samples.X, samples.Y, weights, callback=report_iteration)
     learning_time = time.perf_counter() - start
     error_after = _squared_error(new_model, X, Y)
     if not np.isfinite(error_after).all():
@@ -271,6 +272,16 @@ def _prepare(model: MixtureRegressor | None, settings: LearningSettings) -> ILR:
     new_model = copy.copy(model)
     changes = {name: settings.model[name] for name in CALL_PARAMETERS if name in settings.model}
     return new_model.set_params(**changes)
+
+
+def _sample_weights(X: NDArray[np.float64], model: ILR) -> NDArray[np.float64]:
+    """What samples are worth, by how far the arm moves from one to the next."""
+    if hasattr(model, "regressors_"):
+        return effective_sample_weights(X, model.regressors_.scaling.scale)
+    if model.input_scale is not None:
+        return effective_sample_weights(X, model.input_scale)
+    deviation = X.std(axis=0)
+    return effective_sample_weights(X, np.where(deviation > 0.0, deviation, 1.0))
 
 
 def _squared_error(

@@ -46,6 +46,9 @@ class LearningSettings:
         Arm of the package or path of a URDF file, whose dynamics are identified along with the
         local models and speak where these have no data; None: there the model says it does not
         know.
+    effective_samples : bool
+        Whether samples that hardly differ from the one before count as one together: a minute of
+        standing still then says no more than its first moment.
     """
 
     joint_names: tuple[str, ...]
@@ -56,6 +59,7 @@ class LearningSettings:
     samples: SampleSettings = SampleSettings()
     limits: BagLimits = BagLimits()
     robot: str | None = None
+    effective_samples: bool = True
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot be meant."""

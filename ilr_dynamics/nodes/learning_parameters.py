@@ -45,6 +45,7 @@ def learning_settings(values: Mapping[str, Any]) -> LearningSettings:
             torque_limit=list(values["limits.torque"]),
         ),
         robot=values["robot"] if values["learning.identify_dynamics"] else None,
+        effective_samples=values["learning.effective_samples"],
     )
 
 

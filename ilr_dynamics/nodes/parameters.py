@@ -163,5 +163,10 @@ PARAMETERS = (
         True,
         "identify the arm's rigid bodies and friction too, for where no local model has data",
     ),
+    Row(
+        "learning.effective_samples",
+        True,
+        "count samples between which the arm hardly moves as one",
+    ),
     Row("learning.random_state", 0, "seed of the learner", "", 0, 2**31 - 1),
 )

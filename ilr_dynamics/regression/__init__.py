@@ -9,6 +9,7 @@ from .ilr import ILR
 from .linear_fallback import LinearFallback
 from .predictor import Prediction, Predictor
 from .prior_mean import LinearPriorMean, PriorMean
+from .sample_weights import effective_sample_weights
 from .snapshot import load_snapshot
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Prediction",
     "Predictor",
     "PriorMean",
+    "effective_sample_weights",
     "load_snapshot",
     "register_features",
 ]

@@ -72,6 +72,15 @@ def test_same_recording_gives_the_same_model(bag, arm_settings):
     np.testing.assert_array_equal(first.statistics_, second.statistics_)
 
 
+def test_samples_between_which_the_arm_hardly_moves_count_as_one(bag, arm_settings):
+    effective, report = learn_from_recording(bag, arm_settings)
+    all_count, _ = learn_from_recording(bag, replace(arm_settings, effective_samples=False))
+    n_inputs = effective.n_features_in_
+    worth = [np.sum(model.statistics_[:, n_inputs, n_inputs]) for model in (effective, all_count)]
+    assert worth[0] < worth[1] == pytest.approx(report.samples_used)
+    assert effective.n_samples_ == report.samples_used
+
+
 def test_unknown_model_parameter_is_named(bag, arm_settings):
     with pytest.raises(InvalidParameterError, match="'components'"):
         learn_from_recording(bag, replace(arm_settings, model={"components": 3}))

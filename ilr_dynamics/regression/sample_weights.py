@@ -1,0 +1,66 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""
+How many samples a recording is worth.
+
+Samples taken faster than the arm moves repeat each other: their noise is of friction and filters,
+which last, and a minute of standing still says no more than its first moment. Learned as if they
+were independent, they make a model certain of what it has seen once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .validation import check_array, check_real
+
+__all__ = ["effective_sample_weights"]
+
+Array = NDArray[np.float64]
+
+
+def effective_sample_weights(X: ArrayLike, scale: ArrayLike, resolution: float = 0.05) -> Array:
+    """
+    Weights with which consecutive samples that hardly differ count as one.
+
+    A run of samples lasts while they stay within `resolution` of its first; it weighs one in all.
+
+    Parameters
+    ----------
+    X : (n, n_inputs)
+        Inputs, in the order of time.
+    scale : (n_inputs,) or float
+        Inputs' units of distance: their deviations, or the `input_scale` of a model.
+    resolution
+        Distance, in these units, from which on a sample is a new one; 0: all are.
+
+    Returns
+    -------
+    weights : (n,)
+        For `fit` and `partial_fit`; they add up to the number of runs.
+
+    Raises
+    ------
+    InvalidDataError
+        If X is malformed.
+    InvalidParameterError
+        If the resolution is negative.
+
+    Examples
+    --------
+    >>> effective_sample_weights([[0.0], [0.01], [0.02], [1.0]], scale=1.0).round(2).tolist()
+    [0.33, 0.33, 0.33, 1.0]
+    """
+    X = check_array(X, "X")
+    limit = check_real(resolution, "resolution", at_least=0.0) ** 2
+    standard = X / np.asarray(scale, dtype=float)
+    run = np.zeros(len(X), dtype=np.intp)
+    first = standard[0]
+    for row in range(1, len(X)):
+        difference = standard[row] - first
+        run[row] = run[row - 1]
+        if difference @ difference > limit or limit == 0.0:
+            first = standard[row]
+            run[row] += 1
+    return np.asarray(1.0 / np.bincount(run)[run])
