@@ -45,6 +45,7 @@ __all__ = [
     "RobustBCM",
     "SparseSpectrumGP",
     "SparseVariationalGP",
+    "WithKernels",
     "optimised_kernels",
 ]
 
@@ -291,7 +292,7 @@ class _Covariances:
         return np.exp(exponent, out=exponent)
 
 
-class _WithKernels(Peer):
+class WithKernels(Peer):
     """
     A method made of Gaussian processes.
 
@@ -326,7 +327,7 @@ def _processes(X: Array, Y: Array, kernels: Sequence[Kernel]) -> list[GaussianPr
     ]
 
 
-class GaussianProcess(_WithKernels):
+class GaussianProcess(WithKernels):
     """
     Gaussian process regression on a random subset of 1,500 points, a process for each output.
 
@@ -351,7 +352,7 @@ class GaussianProcess(_WithKernels):
         return np.einsum("dm,dm->d", self.covariances(x), self.weights)
 
 
-class _Committee(_WithKernels):
+class _Committee(WithKernels):
     """
     Gaussian processes of 1,000 random samples each, whose predictions are combined.
 

@@ -19,10 +19,13 @@ from _simulated_motion import Arm
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from ilr_dynamics.control import RigidBodyFeedForward
+from ilr_dynamics.control import FeedForward, RigidBodyFeedForward
 from ilr_dynamics.learning import LearningSettings, learn
+from ilr_dynamics.learning.learn import PRIOR_ALONE
 from ilr_dynamics.recording import Samples
+from ilr_dynamics.regression import HILR
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
+from ilr_dynamics.robot.plant_inverse import PlantInverse
 
 Array = NDArray[np.float64]
 
@@ -51,6 +54,20 @@ class LocalModels:
         return self._predictor(x)[0]
 
 
+class Hierarchy:
+    """Upper and lower local models, with the prior that the node gives those that stand alone."""
+
+    def __init__(self, arm: Arm) -> None:
+        self._model = HILR(**PRIOR_ALONE, upper_concentration=1.0).set_params(**MODEL)
+
+    def learn(self, X: Array, Y: Array) -> None:
+        self._model.partial_fit(X, Y)
+        self._predictor = self._model.predictor()
+
+    def predict_one(self, x: Array) -> Array:
+        return self._predictor(x)[0]
+
+
 class Identified:
     """Identified dynamics alone."""
 
@@ -67,8 +84,19 @@ class Identified:
 LEARNERS: dict[str, Callable[[Arm], Learner]] = {
     "identified_pd": Identified,
     "ilr_pd": lambda arm: LocalModels(arm, None),
+    "hilr_pd": Hierarchy,
     "physics_ilr_pd": lambda arm: LocalModels(arm, "wam4"),
 }
+
+
+def given_torque(name: str, arm: Arm) -> FeedForward | None:
+    """Feed-forward of a controller that does not learn."""
+    if name == "analytic_pd":
+        return RigidBodyFeedForward(arm.model)
+    if name == "perfect_pd":
+        inverse = PlantInverse(arm.plant)
+        return LearnedTorque(lambda x: inverse(*np.split(x, 3)))
+    return None
 
 
 def main() -> int:
@@ -79,7 +107,9 @@ def main() -> int:
     errors: dict[str, list[list[float]]] = {}
     torques: dict[str, list[list[float]]] = {}
     runs = [
-        (name, seed) for seed in range(options.seeds) for name in ("pd", "analytic_pd", *LEARNERS)
+        (name, seed)
+        for seed in range(options.seeds)
+        for name in ("pd", "analytic_pd", *LEARNERS, "perfect_pd")
     ]
     for name, seed in tqdm(runs, desc="closed loop", file=sys.stderr):
         arm = Arm(seed)
@@ -88,19 +118,23 @@ def main() -> int:
             run_rounds(arm, learner)
             feedforward = LearnedTorque(learner.predict_one)
         else:
-            feedforward = RigidBodyFeedForward(arm.model) if name == "analytic_pd" else None
+            feedforward = given_torque(name, arm)
         results = track_tests(arm, feedforward)
         errors.setdefault(name, []).append([results[path][0] for path in TEST_PATHS])
         torques.setdefault(name, []).append([results[path][1] for path in TEST_PATHS])
     print(
         f"{'mean squared error [rad^2], PD torque [Nm]':44}"
-        + "".join(f"{p:>20}" for p in TEST_PATHS)
+        + "".join(f"{p:>26}" for p in TEST_PATHS)
     )
     report = {}
     for name in errors:
         error, torque = np.median(errors[name], axis=0), np.median(torques[name], axis=0)
         cells = (f"{e:.2e}, {t:.2f}" for e, t in zip(error, torque, strict=True))
-        print(f"{name:44}" + "".join(f"{cell:>20}" for cell in cells))
+        print(f"{name:44}" + "".join(f"{cell:>26}" for cell in cells))
+        if options.seeds > 1:
+            ranges = zip(np.min(errors[name], axis=0), np.max(errors[name], axis=0), strict=True)
+            cells = (f"({low:.2e} to {high:.2e})" for low, high in ranges)
+            print(f"{'':44}" + "".join(f"{cell:>26}" for cell in cells))
         report[name] = {
             path: {"tracking_mse": float(f"{e:.4g}"), "pd_torque": float(f"{t:.4g}")}
             for path, e, t in zip(TEST_PATHS, error, torque, strict=True)

@@ -54,7 +54,7 @@ PRIOR_ALONE: dict[str, Any] = {
 # are expected of, leave all that is not close to them to the dynamics.
 PRIOR_WITH_FALLBACK: dict[str, Any] = {
     "concentration": 100.0,
-    "input_spread": 0.2,
+    "input_spread": 0.1,
     "input_strength": 50.0,
     "fit_scales": False,
 }

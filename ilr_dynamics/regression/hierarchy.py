@@ -14,10 +14,12 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from . import stick_breaking
 from .hyperparameters import log_scale_prior, most_probable_scale
 from .mixture import MixturePosterior, MixturePrior
+from .normal_wishart import NormalWishart
 from .pairs import best_disjoint, merged, neighbours
 from .tied_components import (
     GroupedSums,
@@ -87,36 +89,52 @@ class HierarchicalPrior(MixturePrior):
         order, groups = self.arrange(scatter, groups, groups.size)
         return self._ordered_log_evidence(scatter[order], groups)
 
-    def predictive(self, scatter: Array, groups: Indices) -> MixturePosterior:
+    def predictive(
+        self, scatter: Array, groups: Indices, *, with_vacant: bool = True
+    ) -> MixturePosterior:
         """
         All components that a prediction mixes: K in order, G vacant ones, and the unseen.
 
         The mass beyond the lower sticks of an upper component belongs to a lower component of it
         without samples: with the slope that is known, but where and with which offset is not. The
         mass beyond the upper sticks belongs to the unseen component, which has the distributions
-        of the prior.
+        of the prior; without vacant components, theirs too.
         """
+        if not with_vacant:
+            return self._predictive_without_vacant(scatter, groups)
         counts = self.counts(scatter)
         n_groups = int(groups[-1]) + 1
         # A lower component without samples, last in each group.
-        with_vacant = np.argsort(np.append(groups, np.arange(n_groups)), kind="stable")
+        places = np.argsort(np.append(groups, np.arange(n_groups)), kind="stable")
         padded = np.concatenate([scatter, np.zeros((n_groups, *scatter.shape[1:]))])
         gates, regressions = self._tied(
-            padded[with_vacant], np.append(groups, np.arange(n_groups))[with_vacant]
+            padded[places], np.append(groups, np.arange(n_groups))[places]
         )
         # Back to: all that have samples, then the vacant ones.
-        back = np.argsort(with_vacant, kind="stable")
+        back = np.argsort(places, kind="stable")
         gate, regression = gates.components[back], regressions.components[back]
         seen, vacant, unseen = self._log_expected_weights(counts, groups)
-        kappa0, lambda0 = self.gate.kappa, self.upper_strength
-        # The centre of a new lower component of a new upper one: the variances of both add up.
-        base = replace(self.gate, kappa=kappa0 * lambda0 / (kappa0 + lambda0))
         return MixturePosterior(
-            gate.joined(base),
+            gate.joined(self._unseen_gate()),
             regression.joined(self.regression),
             np.zeros(0),
             np.concatenate([seen, vacant, [unseen]]),
         )
+
+    def _predictive_without_vacant(self, scatter: Array, groups: Indices) -> MixturePosterior:
+        gates, regressions = self._tied(scatter, groups)
+        seen, vacant, unseen = self._log_expected_weights(self.counts(scatter), groups)
+        return MixturePosterior(
+            gates.components.joined(self._unseen_gate()),
+            regressions.components.joined(self.regression),
+            np.zeros(0),
+            np.append(seen, logsumexp(np.append(vacant, unseen))),
+        )
+
+    def _unseen_gate(self) -> NormalWishart:
+        """Where a new lower component of a new upper one may be: both variances add up."""
+        kappa0, lambda0 = self.gate.kappa, self.upper_strength
+        return replace(self.gate, kappa=kappa0 * lambda0 / (kappa0 + lambda0))
 
     def refitted(self, guess: Self, scatter: Array, groups: Indices) -> Self:
         """One step of maximising the evidence over the scales, as without a hierarchy."""

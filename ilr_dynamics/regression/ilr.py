@@ -69,8 +69,9 @@ class ILR(MixtureLearner):
     n_restarts
         How many initialisations to try; the one with the highest bound is kept.
     calibration_share
-        Share of the samples, evenly spaced and at most a half, on which `fit` calibrates the
-        spread with a trial model that has not learned them, before it learns all; 0: it does not.
+        Share of the samples, at most a half and one drawn of every so many, on which `fit`
+        calibrates the spread with a trial model that has not learned them, before it learns all;
+        0: it does not.
     forgetting_factor
         What earlier samples still weigh after each `partial_fit`, above 0 and at most 1. With 1
         nothing is forgotten; less follows an arm whose load or friction changes.

@@ -73,7 +73,10 @@ class MixtureRegressor(Estimator):
     ) -> None:
         """Take prior, statistics and transforms as what is known; all else follows from them."""
         posterior = prior.posterior(statistics, groups)
-        mixture = PredictiveMixture.from_components(prior.predictive(statistics, groups))
+        # What has no samples is the fallback's: it knows more about it than an upper component
+        # that does not know the offset.
+        components = prior.predictive(statistics, groups, with_vacant=transforms.fallback is None)
+        mixture = PredictiveMixture.from_components(components)
         if transforms.fallback is not None:
             scale = transforms.outputs.scale
             shape = transforms.fallback.noise_shape / np.outer(scale, scale)
@@ -203,8 +206,9 @@ class MixtureRegressor(Estimator):
         Returns
         -------
         weights : (n, K + 1)
-            Share of each component; the last is the one not yet seen. In a hierarchy the K are
-            the lower components and, behind them, one vacant one for each upper component.
+            Share of each component; the last is the one not yet seen. In a hierarchy without a
+            fallback the K are the lower components and, behind them, one vacant one for each
+            upper component.
         means : (n, K + 1, n_outputs)
         covariances : (n, K + 1, n_outputs, n_outputs)
         """

@@ -225,6 +225,20 @@ def test_masses_of_seen_vacant_and_unseen_components_sum_to_one(seed, groups):
     )
 
 
+def test_without_vacant_components_their_mass_is_the_unseen_ones():
+    problem = Problem(7, 2, 1, groups=[0, 0, 1, 2, 2], n=20)
+    every = problem.prior.predictive(problem.scatter, problem.groups)
+    fewer = problem.prior.predictive(problem.scatter, problem.groups, with_vacant=False)
+    masses, left = np.exp(every.log_expected_weights), np.exp(fewer.log_expected_weights)
+    np.testing.assert_allclose(left[:5], masses[:5])
+    assert left[5] == pytest.approx(masses[5:].sum())
+    chosen = np.array([0, 1, 2, 3, 4, 8])
+    for name in ("mean", "inverse_scale", "dof"):
+        for part in ("gate", "regression"):
+            expected = getattr(getattr(every, part), name)[chosen]
+            np.testing.assert_allclose(getattr(getattr(fewer, part), name), expected)
+
+
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
 def test_predictive_mixture_agrees_with_the_naive_one(sizes):
     problem = Problem(4, *sizes)
