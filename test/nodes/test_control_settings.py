@@ -19,7 +19,9 @@ from ilr_dynamics.nodes.parameters import PARAMETERS
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
-CONFIG = Path(__file__).parents[2] / "config" / "wam4.yaml"
+CONFIG = Path(__file__).parents[2] / "config"
+
+ROBOTS = ("wam4", "wam7")
 
 
 def flat(values, prefix=""):
@@ -30,10 +32,14 @@ def flat(values, prefix=""):
             yield f"{prefix}{name}", value
 
 
+def of_robot(robot):
+    file = yaml.safe_load((CONFIG / f"{robot}.yaml").read_text())
+    return dict(flat(file["/inverse_dynamics"]["ros__parameters"]))
+
+
 @pytest.fixture
 def values():
-    file = yaml.safe_load(CONFIG.read_text())
-    return dict(flat(file["/inverse_dynamics"]["ros__parameters"]))
+    return of_robot("wam4")
 
 
 @pytest.fixture(scope="module")
@@ -41,11 +47,14 @@ def arm():
     return load_description("wam4")
 
 
-def test_file_names_every_parameter_and_no_other(values):
-    assert set(values) == {row.name for row in PARAMETERS}
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_file_names_every_parameter_and_no_other(robot):
+    assert set(of_robot(robot)) == {row.name for row in PARAMETERS}
 
 
-def test_file_has_values_of_the_declared_types(values):
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_file_has_values_of_the_declared_types(robot):
+    values = of_robot(robot)
     for row in PARAMETERS:
         kind = (
             row.default
@@ -132,6 +141,16 @@ def test_learner_is_told_the_arm(values):
     np.testing.assert_array_equal(settings.samples.torque_limit, [77.0, 160.0, 80.0, 40.0])
     assert settings.model["input_scale"] == [0.2] * 4 + [0.4] * 4 + [1.2] * 4
     assert settings.model["output_scale"] == [4.0, 8.0, 2.0, 2.0]
+
+
+def test_settings_of_the_long_arm_fit_it_and_its_learner():
+    values = of_robot("wam7")
+    settings = ControlSettings.from_values(values, load_description("wam7"))
+    assert len(settings.gains.kp) == len(settings.limits.torque_rate) == 7
+    learner = learning_settings(values)
+    assert len(learner.joint_names) == len(learner.model["output_scale"]) == 7
+    assert len(learner.model["input_scale"]) == 3 * 7
+    assert learner.robot == "wam7"
 
 
 @pytest.mark.parametrize("scale", [[0.2] * 3, [0.2, 0.2, 0.0, 0.2], [0.2, 0.2, 0.2, np.inf]])
