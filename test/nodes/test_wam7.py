@@ -63,7 +63,7 @@ def plant():
 
 @pytest.mark.parametrize("name", ["T1", "T2", "T3"])
 def test_published_inertials_track_far_better_than_the_pd_alone(plant, name):
-    pd, analytic = (track(plant, controller(kind), path(name, 5.0)) for kind in ("pd", "analytic"))
+    pd, analytic = (track(plant, controller(kind), path(name, 4.0)) for kind in ("pd", "analytic"))
     assert pd.mean_squared_error > 5.0 * analytic.mean_squared_error
     assert pd.mean_pd_torque > 2.0 * analytic.mean_pd_torque
     errors = [np.mean((run.desired - run.position) ** 2, axis=0) for run in (pd, analytic)]
@@ -79,8 +79,8 @@ def test_settings_of_the_file_make_a_model_of_the_arm(plant):
         run = track(plant, controller("analytic"), path(name, seconds))
         return training_samples(recording(run), replace(settings.samples, sample_rate=50.0))
 
-    model, _ = learn(concatenate([samples("train_3.8", 8.0), samples("train_3", 8.0)]), settings)
-    unseen = samples("T1", 5.0)
+    model, _ = learn(concatenate([samples("train_3.8", 6.0), samples("train_3", 6.0)]), settings)
+    unseen = samples("T1", 4.0)
     published = [MODEL.inverse_dynamics(*np.split(x, 3)) for x in unseen.X]
     errors = [np.mean((unseen.Y - Y) ** 2, axis=0) for Y in (published, model.predict(unseen.X))]
     assert (errors[0] > 4.0 * errors[1]).all()
