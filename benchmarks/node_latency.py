@@ -17,13 +17,10 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import yaml
 from _latency_model import make_snapshot, write_recording
 from _latency_probes import Probe, observe_torques, watch_clock
 from ament_index_python.packages import get_package_share_directory
@@ -36,6 +33,7 @@ from ilr_dynamics.cli.operator import Operator
 from ilr_dynamics.cli.ros_domain import OwnDomain
 from ilr_dynamics.cli.table import format_table
 from ilr_dynamics.exceptions import IlrDynamicsError
+from ilr_dynamics.nodes.parameter_file import read_parameter_file
 from ilr_dynamics.robot.description import load_description
 
 Array = NDArray[np.float64]
@@ -74,9 +72,9 @@ class Session:
 
     def start(self, parameter_file: Path) -> None:
         """Have the arm track with the large model."""
-        parameters = yaml.safe_load(parameter_file.read_text())["/inverse_dynamics"]
+        parameters = read_parameter_file(parameter_file, "/inverse_dynamics")
         print("learning a large model ...", flush=True)
-        occupied = make_snapshot(self._snapshot, dict(_flat(parameters["ros__parameters"])))
+        occupied = make_snapshot(self._snapshot, parameters)
         write_recording(self._bag)
         print(f"... of {occupied} occupied components", flush=True)
         self._processes.start("wam_simulator", parameter_file=parameter_file)
@@ -171,14 +169,6 @@ def _options() -> argparse.Namespace:
         help="folder of the picture",
     )
     return parser.parse_args()
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
 
 
 def _resident_size(pid: int) -> float:

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 from rclpy.parameter import Parameter
 
 from ilr_dynamics.control import (
@@ -15,6 +14,7 @@ from ilr_dynamics.control import (
 from ilr_dynamics.exceptions import InvalidParameterError
 from ilr_dynamics.nodes.control_settings import ControlSettings
 from ilr_dynamics.nodes.learning_parameters import learning_settings, snapshot_folder
+from ilr_dynamics.nodes.parameter_file import read_parameter_file
 from ilr_dynamics.nodes.parameters import PARAMETERS
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
@@ -24,17 +24,8 @@ CONFIG = Path(__file__).parents[2] / "config"
 ROBOTS = ("wam4", "wam7")
 
 
-def flat(values, prefix=""):
-    for name, value in values.items():
-        if isinstance(value, dict):
-            yield from flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
-
-
 def of_robot(robot):
-    file = yaml.safe_load((CONFIG / f"{robot}.yaml").read_text())
-    return dict(flat(file["/inverse_dynamics"]["ros__parameters"]))
+    return read_parameter_file(CONFIG / f"{robot}.yaml", "/inverse_dynamics")
 
 
 @pytest.fixture

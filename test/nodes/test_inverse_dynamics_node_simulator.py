@@ -17,7 +17,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rclpy
-import yaml
 from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
@@ -29,6 +28,7 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from ilr_dynamics.cli.ros_domain import OwnDomain
+from ilr_dynamics.nodes.parameter_file import read_parameter_file
 from ilr_dynamics.nodes.trajectory_publisher import trajectory_message
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.joint_motion import JointMotion
@@ -53,13 +53,12 @@ class Driver:
 
     def __init__(self, name: str) -> None:
         self.robot, self.files = DRIVERS[name]
-        newest = yaml.safe_load(self.files[-1].read_text())
-        self.of_node = newest["/inverse_dynamics"]["ros__parameters"]
-        self.of_simulator = newest["/wam_simulator"]["ros__parameters"]
-        self.of_recorder = newest["/recorder"]["ros__parameters"]
-        self.of_controller = newest.get("/forward_effort_controller", {}).get("ros__parameters")
+        self.of_node, self.of_simulator, self.of_recorder, self.of_controller = (
+            read_parameter_file(self.files[-1], node)
+            for node in (NODE, SIMULATOR, "/recorder", "/forward_effort_controller")
+        )
         self.joints = self.of_node["joints"]
-        self.stamped = self.of_node["command"]["interface"] == "joint_state"
+        self.stamped = self.of_node["command.interface"] == "joint_state"
 
 
 class Observer:
@@ -73,7 +72,7 @@ class Observer:
         )
         node.create_subscription(
             JointState if driver.stamped else Float64MultiArray,
-            driver.of_node["command"]["topic"],
+            driver.of_node["command.topic"],
             self.torques.append,
             qos_profile_sensor_data,
         )
@@ -151,19 +150,18 @@ def observer(processes, driver):
 
 
 def test_files_of_the_driver_agree(driver):
-    for name in ("state", "command", "driver_compensates_gravity", "joints"):
+    shared = ("state.topic", "command.topic", "command.interface", "joints")
+    for name in (*shared, "driver_compensates_gravity"):
         assert driver.of_node[name] == driver.of_simulator[name]
-    learning = driver.of_node["learning"]
-    learned_from = [
-        topic for topic in (learning["state_topic"], learning["command_topic"]) if topic
-    ]
+    learned_from = [driver.of_node[f"learning.{name}_topic"] for name in ("state", "command")]
+    learned_from = [topic for topic in learned_from if topic]
     assert ["/" + topic.lstrip("/") for topic in driver.of_recorder["topics"]] == learned_from
     gravity = str(driver.of_node["driver_compensates_gravity"]).lower()
     assert driver.of_recorder["driver_compensates_gravity"] == gravity
     if not driver.stamped:
         assert driver.of_controller["joints"] == driver.joints
         assert driver.of_controller["interface_name"] == "effort"
-        assert driver.of_node["command"]["topic"] == "/forward_effort_controller/commands"
+        assert driver.of_node["command.topic"] == "/forward_effort_controller/commands"
 
 
 def test_arm_tracks_an_eight_and_brakes_when_the_node_is_deactivated(observer, driver):

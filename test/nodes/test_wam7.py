@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 
 from ilr_dynamics.control import JointPath, RigidBodyFeedForward, TrackingController, track
 from ilr_dynamics.learning import learn
 from ilr_dynamics.nodes.control_settings import ControlSettings
 from ilr_dynamics.nodes.learning_parameters import learning_settings
+from ilr_dynamics.nodes.parameter_file import read_parameter_file
 from ilr_dynamics.recording import Recording, concatenate, training_samples
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.plant import WamPlant
@@ -28,15 +28,7 @@ PHYSICS = RigidBodyFeedForward(MODEL)
 KNOT_RATE = 50.0
 
 
-def flat(values, prefix=""):
-    for name, value in values.items():
-        if isinstance(value, dict):
-            yield from flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
-
-
-VALUES = dict(flat(yaml.safe_load(CONFIG.read_text())["/inverse_dynamics"]["ros__parameters"]))
+VALUES = read_parameter_file(CONFIG, "/inverse_dynamics")
 
 
 def controller(kind, predictor=None):
