@@ -40,8 +40,15 @@ Array = NDArray[np.float64]
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 NODE = "inverse_dynamics_node"
-# A prime, so that nothing periodic in the node is met always or never.
-DECIMATION = 7
+OPTIONS = {
+    "controller": "ilr",
+    # A prime, so that nothing periodic in the node is met always or never.
+    "controller_state.decimation": 7,
+    # When the machine holds everything up, that is measured and does not end in a fault.
+    "supervision.input_timeout": 10.0,
+    "supervision.tracking_error": [6.0] * 4,
+    "supervision.velocity": [50.0] * 4,
+}
 LATE = 2.0
 HISTOGRAM_MS = np.geomspace(0.02, 100.0, 150)
 
@@ -78,8 +85,7 @@ class Session:
         write_recording(self._bag)
         print(f"... of {occupied} occupied components", flush=True)
         self._processes.start("wam_simulator", parameter_file=parameter_file)
-        options = {"controller": "ilr", "controller_state.decimation": DECIMATION}
-        self._processes.start(NODE, options, parameter_file)
+        self._processes.start(NODE, OPTIONS, parameter_file)
         self._operator.change_state(Transition.TRANSITION_CONFIGURE)
         self._operator.load_snapshot(self._snapshot)
         self._operator.activate()
