@@ -32,7 +32,8 @@ setup(
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (SHARE, ["package.xml"]),
-        (f"{SHARE}/config", glob("config/*")),
+        (f"{SHARE}/config", glob("config/*.*")),
+        (f"{SHARE}/config/drivers", glob("config/drivers/*")),
         (f"{SHARE}/launch", glob("launch/*.launch.py")),
         (f"{SHARE}/urdf", glob(f"{PACKAGE}/robot/description/*.urdf")),
     ],

@@ -4,8 +4,8 @@
 
     ros2 launch ilr_dynamics wam_tracking.launch.py controller:=ilr snapshot:=/data/wam4.npz
 
-The nodes take their parameters from config/<robot>.yaml, or from params_file; an argument that is
-given goes before them.
+The nodes take their parameters from config/<robot>.yaml, or from params_file, and then from
+config/drivers/<driver>.yaml; an argument that is given goes before them.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from lifecycle_msgs.msg import Transition
 PACKAGE = "ilr_dynamics"
 CONFIG = get_package_share_path(PACKAGE) / "config"
 ROBOTS = sorted(path.stem for path in CONFIG.glob("wam*.yaml"))
+DRIVERS = sorted(path.stem for path in (CONFIG / "drivers").glob("*.yaml"))
 # From where a node comes to be unconfigured by failure; "cleaningup" is asked for.
 FAILING = ("configuring", "errorprocessing")
 AS_CONFIGURED = "default: as the parameter file says"
@@ -38,6 +39,12 @@ ARGUMENTS = (
         "params_file",
         default_value="",
         description="Parameter file to use instead of that of the robot.",
+    ),
+    DeclareLaunchArgument(
+        "driver",
+        default_value="",
+        description="What differs behind the arm's driver: a parameter file, or one of "
+        f"{', '.join(DRIVERS)}, which are for wam7; default: nothing.",
     ),
     DeclareLaunchArgument(
         "sim",
@@ -78,7 +85,7 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         argument.name: os.path.expanduser(context.launch_configurations[argument.name])
         for argument in ARGUMENTS
     }
-    parameters = parameter_file(arguments)
+    parameters = parameter_files(arguments)
     # RViz first: launch loses track of what it has started before a package is not found.
     entities: list[LaunchDescriptionEntity] = [rviz()] if arguments["rviz"] == "true" else []
     entities += controller(parameters, arguments)
@@ -94,11 +101,20 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     return entities
 
 
-def parameter_file(arguments: dict[str, str]) -> Path:
-    path = Path(arguments["params_file"] or CONFIG / f"{arguments['robot']}.yaml")
-    if not path.is_file():
-        raise FileNotFoundError(f"params_file is {path}: expected an existing parameter file")
-    return path.absolute()
+def parameter_files(arguments: dict[str, str]) -> list[Path]:
+    """Files in the order in which they are loaded: what a later one says goes before."""
+    paths = {
+        "params_file": Path(arguments["params_file"] or CONFIG / f"{arguments['robot']}.yaml")
+    }
+    driver = arguments["driver"]
+    if driver:
+        paths["driver"] = (
+            CONFIG / "drivers" / f"{driver}.yaml" if driver in DRIVERS else Path(driver)
+        )
+    for name, path in paths.items():
+        if not path.is_file():
+            raise FileNotFoundError(f"{name} is {path}: expected an existing parameter file")
+    return [path.absolute() for path in paths.values()]
 
 
 def moves(arguments: dict[str, str]) -> bool:
@@ -108,7 +124,7 @@ def moves(arguments: dict[str, str]) -> bool:
     return arguments["sim"] == "true"
 
 
-def controller(parameters: Path, arguments: dict[str, str]) -> list[LaunchDescriptionEntity]:
+def controller(parameters: list[Path], arguments: dict[str, str]) -> list[LaunchDescriptionEntity]:
     """Return the node and what configures and activates it."""
     node = ros_node(
         "inverse_dynamics",
@@ -138,7 +154,7 @@ def when_unconfigured_after(state: str, node: LifecycleNode) -> RegisterEventHan
 
 def ros_node(
     name: str,
-    parameters: Path,
+    parameters: list[Path],
     overrides: dict[str, str] | None = None,
     *,
     action: type[Node] = Node,
@@ -157,7 +173,7 @@ def ros_node(
         name=name,
         # Without it, overrides would yield to what the parameter file says of this very node.
         namespace="/",
-        parameters=[parameters, given] if given else [parameters],
+        parameters=[*parameters, given] if given else parameters,
         output="screen",
         **options,
     )

@@ -94,6 +94,10 @@ class NodeProcesses:
                     + "\n".join(lines[-LOG_LINES:])
                 )
 
+    def pid(self, name: str) -> int:
+        """Process id of a node."""
+        return self._processes[name].pid
+
     def stop(self, name: str) -> None:
         """Stop a node: ask first, then kill."""
         process = self._processes.pop(name)

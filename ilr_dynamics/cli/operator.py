@@ -141,6 +141,10 @@ class Operator:
         """Return what the controller reported since the last activation or trajectory."""
         return TrackingRecord.from_states(self._states)
 
+    def forget_states(self) -> None:
+        """Have `answered_states` begin anew."""
+        self._states.clear()
+
     def follow(self, motion: JointMotion, progress: Progress) -> TrackingRecord:
         """
         Have a trajectory tracked from the start posture.

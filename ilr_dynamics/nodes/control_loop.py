@@ -83,13 +83,13 @@ class ControlLoop:
         self._torque = torque_command(values["command.interface"], joints)
         self._state = StateMessage(joints)
         self._torque_publisher = node.create_lifecycle_publisher(
-            type(self._torque.message), "joint_torque_command", qos.COMMAND
+            type(self._torque.message), values["command.topic"], qos.COMMAND
         )
         self._state_publisher = node.create_lifecycle_publisher(
             ControllerState, "~/controller_state", qos.STATUS
         )
         self.joint_states = node.create_subscription(
-            JointState, "joint_states", self._on_joint_state, qos.JOINT_STATES
+            JointState, values["state.topic"], self._on_joint_state, qos.JOINT_STATES
         )
         self._requests = MotionRequests(node, self._controller, values["trajectory.allow_linear"])
 

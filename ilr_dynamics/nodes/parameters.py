@@ -29,6 +29,8 @@ PARAMETERS = (
         "whether the driver adds the gravity torque to the command",
         read_only=True,
     ),
+    Row("state.topic", "joint_states", "topic of the measured joint states", read_only=True),
+    Row("command.topic", "joint_torque_command", "topic of the torque command", read_only=True),
     Row(
         "command.interface",
         "joint_state",

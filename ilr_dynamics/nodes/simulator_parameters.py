@@ -18,6 +18,21 @@ PARAMETERS = (
         read_only=True,
     ),
     Row(
+        "driver_compensates_gravity",
+        False,
+        "whether the driver adds the gravity torque, also if the plant's numbers do not say so",
+        read_only=True,
+    ),
+    Row("state.topic", "joint_states", "topic of the measured joint states", read_only=True),
+    Row("command.topic", "joint_torque_command", "topic of the torque command", read_only=True),
+    Row(
+        "command.interface",
+        "joint_state",
+        "message of the torque command",
+        choices=("joint_state", "float64_multi_array"),
+        read_only=True,
+    ),
+    Row(
         "seed",
         0,
         "draws the phases of encoders and ripple and the offset of the start posture",

@@ -42,6 +42,7 @@ PARAMETERS = (
         "names of the joints in messages, from base to tool",
         read_only=True,
     ),
+    Row("state.topic", "joint_states", "topic of the measured joint states", read_only=True),
     Row("frame", "base", "frame that everything is given in", read_only=True),
     Row("rate", 15.0, "pictures a second", "Hz", 1.0, 30.0, read_only=True),
     Row("history", 6.0, "length of the shown paths", "s", 0.1, 60.0),
@@ -75,7 +76,11 @@ class Visualizer(Node):
         }
         # Raw, because of 500 joint states a second only those that are drawn are worth reading.
         self.create_subscription(
-            JointState, "joint_states", self._on_joint_state, qos.JOINT_STATES, raw=True
+            JointState,
+            values["state.topic"],
+            self._on_joint_state,
+            qos.JOINT_STATES,
+            raw=True,
         )
         self.create_subscription(
             ControllerState,

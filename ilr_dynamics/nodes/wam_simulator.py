@@ -7,16 +7,20 @@ from __future__ import annotations
 import time
 from array import array
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from numpy.typing import NDArray
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
+from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from ilr_dynamics.control import joint_order
@@ -24,7 +28,7 @@ from ilr_dynamics.exceptions import IlrDynamicsError, InvalidDataError, InvalidP
 from ilr_dynamics.nodes import qos
 from ilr_dynamics.nodes.diagnostics import diagnostic_array
 from ilr_dynamics.nodes.garbage import QuietCollector
-from ilr_dynamics.nodes.parameter_table import changed, declare, read
+from ilr_dynamics.nodes.parameter_table import changed, check_choices, declare, read
 from ilr_dynamics.nodes.prompt_executor import PromptExecutor
 from ilr_dynamics.nodes.shutdown import StopRequest
 from ilr_dynamics.nodes.simulator_parameters import PARAMETERS
@@ -56,6 +60,7 @@ class WamSimulator(Node):
         super().__init__("wam_simulator")
         declare(self, PARAMETERS)
         self._values = read(self, PARAMETERS)
+        check_choices(self._values, PARAMETERS)
         _check_pace(self._values)
         self._joints = tuple(self._values["joints"])
         self._arm = self._simulated_arm()
@@ -64,11 +69,9 @@ class WamSimulator(Node):
         self._answers_come = False
         self._due = time.monotonic()
         self._message = JointState(name=list(self._joints))
-        self._states = self.create_publisher(JointState, "joint_states", qos.STATUS)
+        self._states = self.create_publisher(JointState, self._values["state.topic"], qos.STATUS)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", qos.STATUS)
-        self._torques = self.create_subscription(
-            JointState, "joint_torque_command", self._on_torque, qos.COMMAND
-        )
+        self._torques = self._command_subscription()
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_timer(self._values["diagnostics.period"], self._publish_diagnostics)
         self.add_on_set_parameters_callback(self._check_parameters)
@@ -89,6 +92,15 @@ class WamSimulator(Node):
             self._report(self._arm.advance())
         executor.shutdown()
 
+    def _command_subscription(self) -> Subscription[Any]:
+        named = self._values["command.interface"] == "joint_state"
+        return self.create_subscription(
+            JointState if named else Float64MultiArray,
+            self._values["command.topic"],
+            self._on_torque if named else self._on_bare_torque,
+            qos.COMMAND,
+        )
+
     def _simulated_arm(self) -> SimulatedArm:
         values = self._values
         description = load_description(values["robot"])
@@ -97,7 +109,10 @@ class WamSimulator(Node):
                 f"parameter joints is {list(self._joints)}: expected {description.n_joints} "
                 f"different names, as {description.name} has {', '.join(description.joint_names)}"
             )
-        plant = WamPlant(description, load_plant_config(values["plant"]), values["seed"])
+        config = load_plant_config(values["plant"])
+        if values["driver_compensates_gravity"]:
+            config = replace(config, driver_compensates_gravity=True)
+        plant = WamPlant(description, config, values["seed"])
         return SimulatedArm(plant, values["hold_time"])
 
     def _publish_state(self) -> None:
@@ -146,7 +161,14 @@ class WamSimulator(Node):
         effort = np.array(message.effort)
         torque = effort[order] if len(effort) == len(order) else effort
         stamp = message.header.stamp
-        answered = 1e-9 * (10**9 * stamp.sec + stamp.nanosec - self._start)
+        self._take(1e-9 * (10**9 * stamp.sec + stamp.nanosec - self._start), torque)
+
+    def _on_bare_torque(self, message: Float64MultiArray) -> None:
+        # In the order of the joints; without a stamp it passes for the answer to the newest state.
+        self._take(self._arm.time, np.array(message.data))
+
+    def _take(self, answered: float, torque: NDArray[np.float64]) -> None:
+        """Hand a torque to the driver, with the time of the joint state that it answers, s."""
         event = self._arm.command(answered, torque)
         self._report(event)
         self._answered |= abs(answered - self._arm.time) < _SAME_TIME

@@ -71,6 +71,11 @@ class PlantConfig:
             raise RobotDescriptionError(
                 f"friction and rotor_inertia have {sizes} joints, expected {self.n_joints}"
             )
+        if self.ripple.amplitude.size not in (1, self.n_joints):
+            raise RobotDescriptionError(
+                f"ripple has {self.ripple.amplitude.size} amplitudes, expected one, or one for "
+                f"each of {self.n_joints} motors"
+            )
         if not 0 < self.physics_step <= self.cycle:
             raise RobotDescriptionError(
                 f"physics_step is {self.physics_step} s, expected more than 0 and at most the "

@@ -87,9 +87,28 @@ class ToolPath:
         """
         time = np.asarray(time, dtype=np.float64)[:, None]
         angle = 2 * np.pi / self.period * self.harmonic * time + self.phase
+        swing = self.bias + self.amplitude * np.sin(angle)
+        return self.offset + self._blend(time) * swing
+
+    def sway(self, time: npt.ArrayLike) -> FloatArray:
+        """Unit oscillation with the path's period, that starts as smoothly.
+
+        Parameters
+        ----------
+        time : array_like of shape (n,)
+            Times since the start [s].
+
+        Returns
+        -------
+        ndarray of shape (n, 1)
+            From -1 to 1.
+        """
+        time = np.asarray(time, dtype=np.float64)[:, None]
+        return self._blend(time) * np.sin(2 * np.pi / self.period * time)
+
+    def _blend(self, time: FloatArray) -> FloatArray:
         ramp = np.clip(time / self.start_up, 0, 1)
-        blend = ramp**2 * (3 - 2 * ramp)
-        return self.offset + blend * (self.bias + self.amplitude * np.sin(angle))
+        return np.asarray(ramp**2 * (3 - 2 * ramp))
 
 
 @cache
@@ -97,9 +116,25 @@ def _experiments() -> dict[str, Any]:
     return read_yaml(DESCRIPTION_FOLDER / "tracking_experiments.yaml")
 
 
-def resting_posture() -> FloatArray:
-    """Joint angles that the paths are centred on [rad], shape (n_joints,)."""
-    return read_only(_experiments()["resting_posture"])
+def resting_posture(n_joints: int) -> FloatArray:
+    """Joint angles that the paths of an arm are centred on.
+
+    Parameters
+    ----------
+    n_joints : int
+        Number of the arm's joints.
+
+    Returns
+    -------
+    ndarray of shape (n_joints,)
+        Joint angles [rad].
+
+    Raises
+    ------
+    TrajectoryError
+        If there is no posture for as many joints.
+    """
+    return read_only(_of_arm("resting_postures", n_joints))
 
 
 def training_periods() -> tuple[float, ...]:
@@ -166,7 +201,8 @@ def joint_path(path: ToolPath, model: RigidBodyModel, rate: float) -> JointMotio
     Parameters
     ----------
     path : ToolPath
-        Path around the tool point of the resting posture.
+        Path around the tool point of the resting posture. Joints that the tool point leaves free
+        stay near that posture, or sway about it with the path's period.
     model : RigidBodyModel
         The arm.
     rate : float
@@ -180,16 +216,11 @@ def joint_path(path: ToolPath, model: RigidBodyModel, rate: float) -> JointMotio
     Raises
     ------
     TrajectoryError
-        If the rate is not positive, the arm has not as many joints as the resting posture, or the
-        path leaves its reach.
+        If the rate is not positive, there is no resting posture for as many joints, or the path
+        leaves the arm's reach.
     """
     if not rate > 0:
         raise TrajectoryError(f"knot rate is {rate} Hz, expected a positive number")
-    if model.n_joints != len(resting_posture()):
-        raise TrajectoryError(
-            f"'{model.description.name}' has {model.n_joints} joints, expected "
-            f"{len(resting_posture())} as the resting posture of the tool paths"
-        )
     times = np.arange(round(path.duration * rate) + 1) / rate
     starting = times < path.start_up
     # The acceleration of a smoothstep jumps where it ends, so each side has a spline of its own.
@@ -205,12 +236,21 @@ def joint_path(path: ToolPath, model: RigidBodyModel, rate: float) -> JointMotio
 def _joint_spline(path: ToolPath, model: RigidBodyModel, begin: float, end: float) -> BSpline:
     n_samples = max(round((end - begin) * _KINEMATICS_RATE), 6) + 1
     times = np.linspace(begin, end, n_samples)
-    rest = resting_posture()
-    targets = model.tool_position(rest) + path.position(times)
-    angles = [rest]
-    for target in targets:
+    centre = resting_posture(model.n_joints)
+    targets = model.tool_position(centre) + path.position(times)
+    rests = centre + path.sway(times) * _of_arm("sways", model.n_joints)
+    angles = [centre]
+    for target, rest in zip(targets, rests, strict=True):
         angles.append(inverse_kinematics(model, target, start=angles[-1], resting_posture=rest))
     return make_interp_spline(times, angles[1:], k=5)
+
+
+def _of_arm(kind: str, n_joints: int) -> FloatArray:
+    postures = _experiments()[kind]
+    if n_joints not in postures:
+        known = " or ".join(map(str, postures))
+        raise TrajectoryError(f"the arm has {n_joints} joints, expected {known} for tool paths")
+    return np.array(postures[n_joints], dtype=np.float64)
 
 
 def _start_up() -> dict[str, float]:

@@ -8,25 +8,40 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ilr_dynamics.robot.arrays import FloatArray
+from ilr_dynamics.exceptions import RobotDescriptionError
+from ilr_dynamics.robot.arrays import FloatArray, read_only
 
 __all__ = ["TorqueRipple"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TorqueRipple:
     """Torque that varies with the angle of the motor, as from slots and magnets.
 
     Parameters
     ----------
-    amplitude : float
-        Amplitude at the motor [Nm].
+    amplitude : float or array_like of shape (n_joints,)
+        Amplitude at the motor [Nm], of all motors or of each.
     periods_per_turn : int
         Periods a motor turn.
+
+    Raises
+    ------
+    RobotDescriptionError
+        If an amplitude is negative.
     """
 
-    amplitude: float
+    amplitude: FloatArray
     periods_per_turn: int
+
+    def __post_init__(self) -> None:
+        """Check and freeze the amplitudes."""
+        amplitude = read_only(self.amplitude)
+        if not (amplitude >= 0).all():
+            raise RobotDescriptionError(
+                f"amplitude is {amplitude.tolist()} Nm, expected no negative number"
+            )
+        object.__setattr__(self, "amplitude", amplitude)
 
     def motor_torque(self, motor_angle: FloatArray, phase: FloatArray) -> FloatArray:
         """Ripple torque [Nm] at motor angles and with phases [rad], all of shape (n_joints,)."""

@@ -159,6 +159,26 @@ def test_arguments_go_before_the_parameter_file(observer, lock_step, config, tmp
         assert list(observer.parameter("inverse_dynamics", "gains.kp")) == gains["kp"]
 
 
+def test_the_long_arm_tracks_behind_a_driver_of_its_own(observer, tmp_path):
+    shared = get_package_share_path("ilr_dynamics") / "config/drivers/ros2_control.yaml"
+    parameters = yaml.safe_load(shared.read_text())
+    parameters["/wam_simulator"]["ros__parameters"]["lock_step"] = True
+    driver = tmp_path / "driver.yaml"
+    driver.write_text(yaml.safe_dump(parameters))
+    with Launch(tmp_path / "log", "robot:=wam7", f"driver:={driver}") as launch:
+        observer.wait_until(lambda: observer.mode_seen(ControllerState.TRACKING), launch)
+    joints = parameters["/inverse_dynamics"]["ros__parameters"]["joints"]
+    assert list(observer.states[-1].joint_names) == joints
+
+
+def test_what_a_driver_does_not_say_is_the_robots(observer, tmp_path):
+    arguments = ("robot:=wam7", "driver:=barrett_ros1", "sim:=false")
+    with Launch(tmp_path / "log", *arguments) as launch:
+        observer.wait_until(lambda: "visualizer" in observer.node.get_node_names(), launch)
+        assert observer.parameter("inverse_dynamics", "state.topic") == "/wam/joint_states"
+        assert len(observer.parameter("inverse_dynamics", "gate.std_trusted")) == 7
+
+
 def test_a_real_arm_is_neither_simulated_nor_moved_unasked(observer, tmp_path):
     with Launch(tmp_path / "log", "sim:=false") as launch:
         observer.wait_until(lambda: "visualizer" in observer.node.get_node_names(), launch)
@@ -192,6 +212,7 @@ def test_a_missing_rviz_is_named_and_leaves_nothing_behind(tmp_path):
     [
         ("robot:=wam9", "wam4"),
         ("params_file:=/nowhere/wam4.yaml", "/nowhere/wam4.yaml: expected an existing"),
+        ("driver:=nowhere", "driver is nowhere: expected an existing parameter file"),
         ("controller:=lqr", "'lqr': expected one of pd, analytic, ilr"),
         ("record:=/proc/nowhere", "/proc/nowhere"),
     ],

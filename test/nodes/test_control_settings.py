@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 from rclpy.parameter import Parameter
 
 from ilr_dynamics.control import (
@@ -15,25 +14,23 @@ from ilr_dynamics.control import (
 from ilr_dynamics.exceptions import InvalidParameterError
 from ilr_dynamics.nodes.control_settings import ControlSettings
 from ilr_dynamics.nodes.learning_parameters import learning_settings, snapshot_folder
+from ilr_dynamics.nodes.parameter_file import read_parameter_file
 from ilr_dynamics.nodes.parameters import PARAMETERS
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
-CONFIG = Path(__file__).parents[2] / "config" / "wam4.yaml"
+CONFIG = Path(__file__).parents[2] / "config"
+
+ROBOTS = ("wam4", "wam7")
 
 
-def flat(values, prefix=""):
-    for name, value in values.items():
-        if isinstance(value, dict):
-            yield from flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
+def of_robot(robot):
+    return read_parameter_file(CONFIG / f"{robot}.yaml", "/inverse_dynamics")
 
 
 @pytest.fixture
 def values():
-    file = yaml.safe_load(CONFIG.read_text())
-    return dict(flat(file["/inverse_dynamics"]["ros__parameters"]))
+    return of_robot("wam4")
 
 
 @pytest.fixture(scope="module")
@@ -41,11 +38,14 @@ def arm():
     return load_description("wam4")
 
 
-def test_file_names_every_parameter_and_no_other(values):
-    assert set(values) == {row.name for row in PARAMETERS}
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_file_names_every_parameter_and_no_other(robot):
+    assert set(of_robot(robot)) == {row.name for row in PARAMETERS}
 
 
-def test_file_has_values_of_the_declared_types(values):
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_file_has_values_of_the_declared_types(robot):
+    values = of_robot(robot)
     for row in PARAMETERS:
         kind = (
             row.default
@@ -132,6 +132,16 @@ def test_learner_is_told_the_arm(values):
     np.testing.assert_array_equal(settings.samples.torque_limit, [77.0, 160.0, 80.0, 40.0])
     assert settings.model["input_scale"] == [0.2] * 4 + [0.4] * 4 + [1.2] * 4
     assert settings.model["output_scale"] == [4.0, 8.0, 2.0, 2.0]
+
+
+def test_settings_of_the_long_arm_fit_it_and_its_learner():
+    values = of_robot("wam7")
+    settings = ControlSettings.from_values(values, load_description("wam7"))
+    assert len(settings.gains.kp) == len(settings.limits.torque_rate) == 7
+    learner = learning_settings(values)
+    assert len(learner.joint_names) == len(learner.model["output_scale"]) == 7
+    assert len(learner.model["input_scale"]) == 3 * 7
+    assert learner.robot == "wam7"
 
 
 @pytest.mark.parametrize("scale", [[0.2] * 3, [0.2, 0.2, 0.0, 0.2], [0.2, 0.2, 0.2, np.inf]])

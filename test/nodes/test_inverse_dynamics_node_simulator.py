@@ -1,6 +1,10 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Node and simulator as processes in lock-step; the test only watches and asks."""
+"""
+Node and simulator as processes in lock-step; the test only watches and asks.
+
+With the parameters of each driver: joints, topics, messages, gravity handling, gains and limits.
+"""
 
 import os
 import signal
@@ -20,9 +24,11 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from ilr_dynamics.cli.ros_domain import OwnDomain
+from ilr_dynamics.nodes.parameter_file import read_parameter_file
 from ilr_dynamics.nodes.trajectory_publisher import trajectory_message
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.joint_motion import JointMotion
@@ -30,24 +36,45 @@ from ilr_dynamics.robot.rigid_body import RigidBodyModel
 from ilr_dynamics.robot.tool_paths import figure_eight, joint_path
 from ilr_dynamics_msgs.msg import ControllerState
 
-CONFIG = Path(__file__).parents[2] / "config" / "wam4.yaml"
+CONFIG = Path(__file__).parents[2] / "config"
+DRIVERS = {
+    "none": ("wam4", [CONFIG / "wam4.yaml"]),
+    "ros2_control": ("wam7", [CONFIG / "wam7.yaml", CONFIG / "drivers" / "ros2_control.yaml"]),
+    "barrett_ros1": ("wam7", [CONFIG / "wam7.yaml", CONFIG / "drivers" / "barrett_ros1.yaml"]),
+}
 OWN_DOMAIN = OwnDomain()
 DOMAIN = OWN_DOMAIN.number
 NODE = "/inverse_dynamics"
 SIMULATOR = "/wam_simulator"
 
 
+class Driver:
+    """What the parameter files of a driver say."""
+
+    def __init__(self, name: str) -> None:
+        self.robot, self.files = DRIVERS[name]
+        self.of_node, self.of_simulator, self.of_recorder, self.of_controller = (
+            read_parameter_file(self.files[-1], node)
+            for node in (NODE, SIMULATOR, "/recorder", "/forward_effort_controller")
+        )
+        self.joints = self.of_node["joints"]
+        self.stamped = self.of_node["command.interface"] == "joint_state"
+
+
 class Observer:
-    def __init__(self, node: Node, executor: SingleThreadedExecutor) -> None:
-        self.node, self.executor = node, executor
+    def __init__(self, node: Node, executor: SingleThreadedExecutor, driver: Driver) -> None:
+        self.node, self.executor, self.driver = node, executor, driver
         self.states: list[ControllerState] = []
-        self.torques: list[JointState] = []
+        self.torques: list[JointState | Float64MultiArray] = []
         self.diagnostics: dict[str, str] = {}
         node.create_subscription(
             ControllerState, f"{NODE}/controller_state", self.states.append, 1000
         )
         node.create_subscription(
-            JointState, "joint_torque_command", self.torques.append, qos_profile_sensor_data
+            JointState if driver.stamped else Float64MultiArray,
+            driver.of_node["command.topic"],
+            self.torques.append,
+            qos_profile_sensor_data,
         )
         node.create_subscription(DiagnosticArray, "/diagnostics", self.note_diagnostics, 10)
         self.trajectories = node.create_publisher(JointTrajectory, f"{NODE}/joint_trajectory", 1)
@@ -72,17 +99,27 @@ class Observer:
     def mode(self) -> int | None:
         return self.states[-1].mode if self.states else None
 
+    def newest_torque(self) -> list[float]:
+        newest = self.torques[-1]
+        return list(newest.effort if self.driver.stamped else newest.data)
+
+
+@pytest.fixture(scope="module", params=DRIVERS)
+def driver(request):
+    return Driver(request.param)
+
 
 @pytest.fixture(scope="module")
-def processes():
+def processes(driver):
     environment = {
         **os.environ,
         "ROS_DOMAIN_ID": str(DOMAIN),
         "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
     }
+    files = [word for file in driver.files for word in ("--params-file", str(file))]
     options = {
-        "inverse_dynamics_node": ["--params-file", str(CONFIG)],
-        "wam_simulator": ["-p", "lock_step:=true", "-p", "real_time_factor:=0.0"],
+        "inverse_dynamics_node": files,
+        "wam_simulator": [*files, "-p", "lock_step:=true", "-p", "real_time_factor:=0.0"],
     }
     with ExitStack() as stack:
         started = {}
@@ -96,7 +133,7 @@ def processes():
 
 
 @pytest.fixture(scope="module")
-def observer(processes):
+def observer(processes, driver):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
         context = rclpy.Context()
@@ -104,7 +141,7 @@ def observer(processes):
         node = Node("observer", context=context)
         executor = SingleThreadedExecutor(context=context)
         executor.add_node(node)
-        observer = Observer(node, executor)
+        observer = Observer(node, executor, driver)
         observer.change_state(Transition.TRANSITION_CONFIGURE)
         yield observer
         executor.shutdown()
@@ -112,12 +149,27 @@ def observer(processes):
         rclpy.shutdown(context=context)
 
 
-def test_arm_tracks_an_eight_and_brakes_when_the_node_is_deactivated(observer):
+def test_files_of_the_driver_agree(driver):
+    shared = ("state.topic", "command.topic", "command.interface", "joints")
+    for name in (*shared, "driver_compensates_gravity"):
+        assert driver.of_node[name] == driver.of_simulator[name]
+    learned_from = [driver.of_node[f"learning.{name}_topic"] for name in ("state", "command")]
+    learned_from = [topic for topic in learned_from if topic]
+    assert ["/" + topic.lstrip("/") for topic in driver.of_recorder["topics"]] == learned_from
+    gravity = str(driver.of_node["driver_compensates_gravity"]).lower()
+    assert driver.of_recorder["driver_compensates_gravity"] == gravity
+    if not driver.stamped:
+        assert driver.of_controller["joints"] == driver.joints
+        assert driver.of_controller["interface_name"] == "effort"
+        assert driver.of_node["command.topic"] == "/forward_effort_controller/commands"
+
+
+def test_arm_tracks_an_eight_and_brakes_when_the_node_is_deactivated(observer, driver):
     observer.change_state(Transition.TRANSITION_ACTIVATE)
     observer.spin(lambda: observer.mode() == ControllerState.HOLDING)
-    model = RigidBodyModel(load_description("wam4"))
+    model = RigidBodyModel(load_description(driver.robot))
     motion = JointMotion(*(a[:60] for a in joint_path(figure_eight(3.4), model, rate=25.0)))
-    message = trajectory_message(("j1", "j2", "j3", "j4"), motion)
+    message = trajectory_message(driver.joints, motion)
     for point in message.points:
         point.time_from_start.sec += 1
     observer.trajectories.publish(message)
@@ -130,12 +182,23 @@ def test_arm_tracks_an_eight_and_brakes_when_the_node_is_deactivated(observer):
     desired = np.array([s.desired_position for s in observer.states[50:]])
     assert np.ptp(desired, axis=0).max() > 0.2
     assert np.mean(errors**2) < 5e-3
-    stamps = np.array(
-        [t.header.stamp.sec + 1e-9 * t.header.stamp.nanosec for t in observer.torques]
-    )
-    assert np.median(np.diff(stamps)) == pytest.approx(0.002, abs=1e-6)
+    if driver.stamped:
+        stamps = np.array(
+            [t.header.stamp.sec + 1e-9 * t.header.stamp.nanosec for t in observer.torques]
+        )
+        assert np.median(np.diff(stamps)) == pytest.approx(0.002, abs=1e-6)
+        assert list(observer.torques[-1].name) == driver.joints
+    else:
+        # Bare values: as many as joints, in their order.
+        assert {len(torque.data) for torque in observer.torques} == {len(driver.joints)}
+        assert list(observer.states[-1].joint_names) == driver.joints
+        sent = {tuple(torque.data) for torque in observer.torques}
+        said = {tuple(state.commanded_torque) for state in observer.states}
+        assert len(said & sent) > 0.5 * len(said)
+    assert np.ptp(observer.newest_torque()) > 0.0
 
     observer.change_state(Transition.TRANSITION_DEACTIVATE)
+    observer.spin(lambda: not any(observer.newest_torque()))
     observer.spin(lambda: observer.diagnostics.get(SIMULATOR) == "brakes on")
     observer.spin(lambda: observer.diagnostics.get(NODE) == "not active")
 

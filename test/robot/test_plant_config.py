@@ -47,6 +47,8 @@ def test_what_is_no_mapping_is_refused(tmp_path, text):
         ({"gravity": 9.81}, r"unknown keys \['gravity'\]"),
         ({"ripple": None}, "ripple: None given, expected a mapping"),
         ({"ripple": {"amplitude": 0.1}}, r"ripple: .*missing keys \['periods_per_turn'\]"),
+        ({"ripple": {"amplitude": [0.1, 0.1], "periods_per_turn": 3}}, "ripple has 2 amplitudes"),
+        ({"ripple": {"amplitude": -0.1, "periods_per_turn": 3}}, "amplitude is -0.1"),
         ({"physics_step": 0.003}, "physics_step is 0.003"),
         ({"physics_step": 0.0015}, "expected a multiple of 0.0015"),
         ({"start_offset": -0.1}, "start_offset is -0.1"),

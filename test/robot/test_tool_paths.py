@@ -18,8 +18,8 @@ from ilr_dynamics.robot.tool_paths import (
     training_periods,
 )
 
-MODEL = RigidBodyModel(load_description("wam4"))
-CENTRE = MODEL.tool_position(resting_posture())
+MODELS = {robot: RigidBodyModel(load_description(robot)) for robot in ("wam4", "wam7")}
+MODEL = MODELS["wam4"]
 
 
 def shifted(path, time):
@@ -69,21 +69,33 @@ def test_start_up_blends_in_as_a_smoothstep():
     assert path.position([0.75])[0, 1] == pytest.approx(0.5 * unblended)
 
 
+@pytest.mark.parametrize("robot", MODELS)
 @pytest.mark.parametrize("name", tool_path_names())
-def test_tool_follows_the_path_within_the_velocity_limits(name):
-    path = tool_path(name)
-    motion = joint_path(path, MODEL, rate=25.0)
+def test_tool_follows_the_path_within_the_velocity_limits(name, robot):
+    path, model = tool_path(name), MODELS[robot]
+    centre = model.tool_position(resting_posture(model.n_joints))
+    motion = joint_path(path, model, rate=25.0)
     assert motion.times[0] == 0.0
     assert motion.times[-1] == path.duration
-    tool = [MODEL.tool_position(position) for position in motion.positions]
-    np.testing.assert_allclose(tool, CENTRE + path.position(motion.times), atol=1e-6)
-    assert (np.abs(motion.velocities) < MODEL.description.velocity_limit).all()
+    tool = [model.tool_position(position) for position in motion.positions]
+    np.testing.assert_allclose(tool, centre + path.position(motion.times), atol=1e-6)
+    assert (np.abs(motion.velocities) < model.description.velocity_limit).all()
 
 
+@pytest.mark.parametrize("name", tool_path_names())
+def test_every_joint_of_the_long_arm_moves(name):
+    motion = joint_path(tool_path(name), MODELS["wam7"], rate=25.0)
+    assert (np.ptp(motion.positions, axis=0) > 0.1).all()
+    # The tool point is on the axis of the last joint, which is free to sway about its rest.
+    sway = 0.5 * tool_path(name).sway(motion.times)[:, 0]
+    np.testing.assert_allclose(motion.positions[:, 6], sway, atol=1e-6)
+
+
+@pytest.mark.parametrize("robot", MODELS)
 @pytest.mark.parametrize("name", ["train_2.6", "T2", "T3"])
-def test_velocities_and_accelerations_are_the_slopes(name):
+def test_velocities_and_accelerations_are_the_slopes(name, robot):
     rate = 1000.0
-    times, q, qd, qdd = joint_path(tool_path(name), MODEL, rate)
+    times, q, qd, qdd = joint_path(tool_path(name), MODELS[robot], rate)
     # A central difference across the end of the start-up would mix both sides of the jump.
     inner = np.abs(times[1:-1] - 1.5) > 1.5 / rate
     slope = ((q[2:] - q[:-2]) * rate / 2)[inner]
@@ -127,5 +139,5 @@ def test_arm_with_another_number_of_joints_is_refused(tmp_path):
         '<joint name="a" type="revolute"><parent link="base"/><child link="tip"/>'
         '<limit lower="-1" upper="1" effort="5" velocity="2"/></joint></robot>'
     )
-    with pytest.raises(TrajectoryError, match="'arm' has 1 joints, expected 4"):
+    with pytest.raises(TrajectoryError, match="the arm has 1 joints, expected 4 or 7"):
         joint_path(tool_path("T1"), RigidBodyModel(load_description(path)), rate=25.0)

@@ -1,0 +1,264 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Timing of the controller at 500 Hz while it learns and loads: over DDS, in real time.
+
+Simulator, controller and trajectory publisher run as processes of their own. A model of 1,350
+occupied components is loaded and updated from a recording, again and again. Measured are, in
+milliseconds, inside: from receipt of a joint state to publication of its torque, as every seventh
+cycle reports; outside: from publication of a joint state to arrival of its torque in a third
+process; and the lateness of a process that only sleeps, all at the same time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from _latency_model import make_snapshot, write_recording
+from _latency_probes import Probe, observe_torques, watch_clock
+from ament_index_python.packages import get_package_share_directory
+from lifecycle_msgs.msg import Transition
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from ilr_dynamics.cli.node_processes import NodeProcesses
+from ilr_dynamics.cli.operator import Operator
+from ilr_dynamics.cli.ros_domain import OwnDomain
+from ilr_dynamics.cli.table import format_table
+from ilr_dynamics.exceptions import IlrDynamicsError
+from ilr_dynamics.nodes.parameter_file import read_parameter_file
+from ilr_dynamics.robot.description import load_description
+
+Array = NDArray[np.float64]
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+NODE = "inverse_dynamics_node"
+OPTIONS = {
+    "controller": "ilr",
+    # A prime, so that nothing periodic in the node is met always or never.
+    "controller_state.decimation": 7,
+    # When the machine holds everything up, that is measured and does not end in a fault.
+    "supervision.input_timeout": 10.0,
+    "supervision.tracking_error": [6.0] * 4,
+    "supervision.velocity": [50.0] * 4,
+}
+LATE = 2.0
+HISTOGRAM_MS = np.geomspace(0.02, 100.0, 150)
+
+
+@dataclass
+class Requests:
+    """What was asked of the controller meanwhile, and the memory it took."""
+
+    loads: int = 0
+    updates: int = 0
+    refusals: list[str] = field(default_factory=list)
+    memory: list[tuple[float, float]] = field(default_factory=list)
+
+    def memory_growth(self) -> float:
+        """Median over the last tenth of the time minus that over the first, MB."""
+        size = np.array([size for _, size in self.memory])
+        tenth = max(1, len(size) // 10)
+        return float(np.median(size[-tenth:]) - np.median(size[:tenth]))
+
+
+class Session:
+    """The controller at work, and someone who keeps its learner busy."""
+
+    def __init__(self, processes: NodeProcesses, operator: Operator, folder: Path) -> None:
+        self._processes, self._operator, self._folder = processes, operator, folder
+        self._snapshot, self._bag = folder / "large.npz", folder / "recording"
+        self.requests = Requests()
+
+    def start(self, parameter_file: Path) -> None:
+        """Have the arm track with the large model."""
+        parameters = read_parameter_file(parameter_file, "/inverse_dynamics")
+        print("learning a large model ...", flush=True)
+        occupied = make_snapshot(self._snapshot, parameters)
+        write_recording(self._bag)
+        print(f"... of {occupied} occupied components", flush=True)
+        self._processes.start("wam_simulator", parameter_file=parameter_file)
+        self._processes.start(NODE, OPTIONS, parameter_file)
+        self._operator.change_state(Transition.TRANSITION_CONFIGURE)
+        self._operator.load_snapshot(self._snapshot)
+        self._operator.activate()
+        self._processes.start("trajectory_publisher", {"repeat": 0}, parameter_file)
+
+    def ask(self, seconds: float) -> None:
+        """Load and update again and again."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self._operator.load_snapshot(self._snapshot)
+            self.requests.loads += 1
+            self._update()
+            self._processes.check()
+
+    def _update(self) -> None:
+        snapshot = self._folder / "updated.npz"
+        snapshot.unlink(missing_ok=True)
+        try:
+            self._operator.update_model(self._bag, snapshot, self._note_memory)
+            self.requests.updates += 1
+        except IlrDynamicsError as error:
+            self._processes.check()
+            self.requests.refusals.append(str(error))
+
+    def _note_memory(self, elapsed: float) -> None:
+        """Once a second, from the first update on."""
+        now, memory = time.monotonic(), self.requests.memory
+        if not memory or now - memory[-1][0] > 1.0:
+            memory.append((now, _resident_size(self._processes.pid(NODE))))
+
+
+def main() -> int:
+    """Measure; 0 if the controller went through."""
+    options = _options()
+    folder = options.output.absolute() / time.strftime("node_latency-%Y%m%d-%H%M%S")
+    folder.mkdir(parents=True)
+    parameter_file = Path(get_package_share_directory("ilr_dynamics")) / "config" / "wam4.yaml"
+    try:
+        with OwnDomain() as domain, NodeProcesses(folder) as processes:
+            os.environ.update(domain.environment())
+            operator = Operator(load_description("wam4").joint_names, processes.check)
+            try:
+                session = Session(processes, operator, folder)
+                session.start(parameter_file)
+                session.ask(options.warm_up)
+                session.requests = Requests()
+                operator.forget_states()
+                with Probe(observe_torques) as observer, Probe(watch_clock) as clock:
+                    session.ask(60.0 * options.minutes)
+                    times, lateness = observer.result(), 1e3 * clock.result()
+                    inside = 1e3 * operator.answered_states().loop_time
+            finally:
+                operator.close()
+    except IlrDynamicsError as error:
+        print(f"node_latency: {error}\n(the nodes' logs are in {folder})", file=sys.stderr)
+        return 1
+    figures = _figures(inside, times, lateness, session.requests)
+    _print_table(inside, times, lateness, session.requests)
+    options.figures.mkdir(parents=True, exist_ok=True)
+    _draw(inside, times, lateness, options.figures / "node_latency.png")
+    print(json.dumps({"benchmark": "node_latency", **figures}))
+    return 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--minutes", type=float, default=10.0, help="how long (%(default)s)")
+    parser.add_argument(
+        "--warm-up",
+        type=float,
+        default=10.0,
+        metavar="SECONDS",
+        help="loading and updating before that; ends with an update (%(default)s)",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("output"),
+        help="a folder is made in here for models and logs (%(default)s)",
+    )
+    parser.add_argument(
+        "--figures",
+        type=Path,
+        default=REPOSITORY / "docs" / "figures",
+        help="folder of the picture",
+    )
+    return parser.parse_args()
+
+
+def _resident_size(pid: int) -> float:
+    """Memory that a process holds, MB."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def _outside(times: Array) -> Array:
+    """Time to each torque, ms; infinite where none came."""
+    return np.nan_to_num(1e3 * (times[:, 1] - times[:, 0]), nan=np.inf)
+
+
+def _figures(
+    inside: Array, times: Array, lateness: Array, requests: Requests
+) -> dict[str, float | None]:
+    outside = _outside(times)
+    received = np.sort(times[np.isfinite(times[:, 1]), 1])
+    figures = {
+        "ms_p50": np.percentile(inside, 50),
+        "ms_p99": np.percentile(inside, 99),
+        "outside_ms_p99": np.percentile(outside, 99, method="higher"),
+        "over_2ms": np.mean(outside > LATE),
+        "timer_over_2ms": np.mean(lateness > LATE),
+        "max_gap_ms": 1e3 * np.max(np.diff(received)),
+        "timer_max_ms": np.max(lateness),
+        "rss_growth_mb": requests.memory_growth(),
+    }
+    # JSON knows no infinity, which a percentile is if that many torques are missing.
+    return {
+        name: float(f"{value:.4g}") if np.isfinite(value) else None
+        for name, value in figures.items()
+    }
+
+
+def _print_table(inside: Array, times: Array, lateness: Array, requests: Requests) -> None:
+    rows = []
+    for name, values in (
+        ("inside the node", inside),
+        ("outside, queues included", _outside(times)),
+        ("bare timer", lateness),
+    ):
+        percentiles = np.percentile(values, (50, 99, 99.9, 100), method="higher")
+        late = f"{100.0 * np.mean(values > LATE):.3f} %"
+        rows.append([name, len(values), *(f"{p:.3f}" for p in percentiles), late])
+    header = ["latency [ms]", "cycles", "median", "99 %", "99.9 %", "largest", f"over {LATE:g} ms"]
+    print("\n" + format_table(header, rows))
+    unanswered = int(np.sum(np.isnan(times[:, 1])))
+    received = np.sort(times[np.isfinite(times[:, 1]), 1])
+    print(f"joint states without a torque: {unanswered}")
+    print(f"largest gap between torques: {1e3 * np.max(np.diff(received)):.2f} ms")
+    sizes = [size for _, size in requests.memory]
+    print(
+        f"{requests.loads} loads, {requests.updates} updates; "
+        f"the node held {min(sizes):.1f} to {max(sizes):.1f} MB, "
+        f"growth {requests.memory_growth():+.2f} MB\n"
+    )
+    for refusal in requests.refusals:
+        print(f"update refused: {refusal}")
+
+
+def _draw(inside: Array, times: Array, lateness: Array, path: Path) -> None:
+    outside = _outside(times)
+    figure = Figure(figsize=(8.0, 3.6), layout="constrained")
+    axes = figure.subplots()
+    for label, values, colour in (
+        ("inside the node", inside, "tab:green"),
+        ("outside, queues included", outside[np.isfinite(outside)], "tab:blue"),
+        ("bare timer", lateness, "black"),
+    ):
+        weights = np.full(len(values), 1.0 / len(values))
+        clipped = np.clip(values, HISTOGRAM_MS[0], HISTOGRAM_MS[-1])
+        axes.hist(
+            clipped, HISTOGRAM_MS, weights=weights, histtype="step", color=colour, label=label
+        )
+    axes.axvline(LATE, color="0.5", lw=0.8, ls=":")
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("latency, lateness [ms]")
+    axes.set_ylabel("share of cycles")
+    axes.legend()
+    axes.grid(alpha=0.3)
+    figure.savefig(path, dpi=120)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
