@@ -280,18 +280,29 @@ class IdentifiedDynamics(Fallback):
             columns[row, :, : N_INERTIAL * n] = pinocchio.computeJointTorqueRegressor(
                 self._model, self._data, position, velocity, acceleration
             )
+        # Few calls with all terms in each: for one query in a control loop they are what it costs.
         speed = qd @ self.motors.T
-        of_motors = [qdd @ self.motors.T, speed, *(np.tanh(speed / v) for v in FRICTION_SPEEDS)]
-        start = N_INERTIAL * n
-        for values in of_motors:
-            columns[:, :, start : start + n] = values[:, None, :] * self.motors.T
-            start += n
+        of_motors = np.empty((len(X), 2 + len(FRICTION_SPEEDS), n))
+        of_motors[:, 0], of_motors[:, 1] = qdd @ self.motors.T, speed
+        of_joints = np.empty((len(X), len(FRICTION_SPEEDS) + N_POSITION_TERMS, n))
+        for values, velocity in (
+            (of_motors[:, 2:], speed),
+            (of_joints[:, :-N_POSITION_TERMS], qd),
+        ):
+            np.tanh(velocity[:, None, :] * _INVERSE_FRICTION_SPEEDS, out=values)
+        positions = of_joints[:, -N_POSITION_TERMS:]
+        positions[:, 0], positions[:, 1], positions[:, 2] = 1.0, q, q * q
+        np.sin(q, out=positions[:, 3])
+        np.cos(q, out=positions[:, 4])
+        first = N_INERTIAL * n
+        last = first + of_motors.shape[1] * n
+        columns[:, :, first:last] = (of_motors[:, None] * self.motors.T[:, None]).reshape(
+            len(X), n, -1
+        )
         own = np.arange(n)
-        of_joints = [np.tanh(qd / v) for v in FRICTION_SPEEDS]
-        of_joints += [np.ones_like(q), q, q**2, np.sin(q), np.cos(q)]
-        for values in of_joints:
-            columns[:, own, start + own] = values
-            start += n
+        # A view: each joint has terms of its own alone.
+        by_joint = columns[:, :, last:].reshape(len(X), n, -1, n)
+        by_joint[:, own, :, own] = of_joints.transpose(2, 0, 1)
         return columns
 
     @cached_property
@@ -345,6 +356,8 @@ _ARRAYS = (
     "weight",
     "moments",
 )
+
+_INVERSE_FRICTION_SPEEDS = 1.0 / np.array(FRICTION_SPEEDS)[:, None]
 
 _POSTERIOR = ("posterior_mean", "posterior_covariance", "posterior_noise")
 
