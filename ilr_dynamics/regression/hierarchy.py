@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from . import stick_breaking
-from .hyperparameters import log_scale_prior, most_probable_scale
-from .mixture import MixturePosterior, MixturePrior
+from .hyperparameters import CONCENTRATION_SIZE, log_scale_prior, most_probable_scale
+from .mixture import MixturePosterior, MixturePrior, most_probable_concentration
 from .normal_wishart import NormalWishart
 from .pairs import best_disjoint, merged, neighbours
 from .tied_components import (
@@ -167,10 +167,27 @@ class HierarchicalPrior(MixturePrior):
             ),
         )
 
+    def with_concentration_refitted(self, guess: Self, scatter: Array, groups: Indices) -> Self:
+        """Take the same step for the concentrations of both levels."""
+        totals, per_group = self._per_group(self.counts(scatter), groups)
+        return replace(
+            self,
+            concentration=most_probable_concentration(
+                per_group, self.concentration, guess.concentration
+            ),
+            upper_concentration=most_probable_concentration(
+                [totals], self.upper_concentration, guess.upper_concentration
+            ),
+        )
+
     def log_prior_of_scales(self, guess: Self) -> float:
         """Log probability of this prior's scales when `guess` is what was expected of them."""
-        return super().log_prior_of_scales(guess) + log_scale_prior(
-            self.n_inputs, self.upper_strength, guess.upper_strength
+        return (
+            super().log_prior_of_scales(guess)
+            + log_scale_prior(self.n_inputs, self.upper_strength, guess.upper_strength)
+            + log_scale_prior(
+                CONCENTRATION_SIZE, self.upper_concentration, guess.upper_concentration
+            )
         )
 
     def merge_gains(self, scatter: Array, groups: Indices, pairs: Indices) -> Array:

@@ -4,7 +4,7 @@ r"""
 Scales of the prior from the evidence (empirical Bayes).
 
 Every scale of the base distribution, of input precision, centres, slopes, offsets and noise,
-enters its log density in the same way: a draw of size s contributes
+and the concentration too, enters its log density in the same way: a draw of size s contributes
 
 .. math:: \tfrac s2 \log\lambda - \tfrac12 \lambda e,
 
@@ -18,12 +18,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["log_scale_prior", "most_probable_scale"]
+__all__ = ["CONCENTRATION_SIZE", "log_scale_prior", "most_probable_scale"]
 
 Array = NDArray[np.float64]
 
 # How many components the stated scales are worth: enough to keep them from growing without end.
 PSEUDO_DRAWS = 1.0
+# Size of the draws that tell a concentration: a stick contributes log alpha + alpha log(1 - v).
+CONCENTRATION_SIZE = 2.0
 # No scale falls below this share of the stated one. Where the data do not vary at all, or are
 # explained exactly, the evidence grows without end as the scale goes to zero.
 SMALLEST_SHARE = 1e-4

@@ -53,6 +53,8 @@ class ILR(MixtureLearner):
         slopes) by maximising the lower bound over them; each counts as one component then. If
         not, the prior stays what the parameters say. "outputs": only those of noise and slopes,
         so that components keep the width that is stated.
+    fit_concentration
+        Whether the data may correct the concentration too: toward as many components as there are.
     features, degree
         What the local models are linear in: "linear", "polynomial" (all products of up to
         `degree` inputs), or a name given to `register_features`. Polynomials grow quickly away
@@ -142,6 +144,7 @@ class ILR(MixtureLearner):
         noise_strength: float = 2.0,
         slope_scale: float = 1.0,
         fit_scales: FitScales = True,
+        fit_concentration: bool = False,
         features: str = "linear",
         degree: int = 3,
         prior_mean: PriorMean | None = None,
@@ -171,6 +174,7 @@ class ILR(MixtureLearner):
         self.noise_strength = noise_strength
         self.slope_scale = slope_scale
         self.fit_scales = fit_scales
+        self.fit_concentration = fit_concentration
         self.features = features
         self.degree = degree
         self.prior_mean = prior_mean

@@ -115,15 +115,21 @@ class Learning:
             names=self.names[order],
         )
 
-    def with_scales_refitted(self, fit_scales: FitScales) -> Learning:
+    def with_scales_refitted(
+        self, fit_scales: FitScales, fit_concentration: bool = False
+    ) -> Learning:
         """Move the scales of the prior to where they explain the components better."""
+        learning = self
+        if fit_concentration:
+            prior = self.prior.with_concentration_refitted(self.guess, self.total, self.groups)
+            learning = replace(self, prior=prior)
         if not fit_scales:
-            return self
-        prior = self.prior.refitted(self.guess, self.total, self.groups)
+            return learning
+        prior = learning.prior.refitted(self.guess, self.total, self.groups)
         if fit_scales == "outputs":
             # Each scale is chosen for itself, so leaving some as they are loses nothing.
-            prior = replace(self.prior, regression=prior.regression)
-        return replace(self, prior=prior)
+            prior = replace(learning.prior, regression=prior.regression)
+        return replace(learning, prior=prior)
 
     def united(self) -> Learning | None:
         """Unite upper components, those in order, where that raises the bound; None: nowhere."""
@@ -208,6 +214,7 @@ def variational_bayes(
     max_iterations: int,
     tolerance: float,
     fit_scales: FitScales = False,
+    fit_concentration: bool = False,
     merge: bool = False,
     callback: IterationCallback | None = None,
 ) -> InferenceResult:
@@ -228,6 +235,8 @@ def variational_bayes(
         Stop when the bound grows by less than this for each unit of weight, in nats.
     fit_scales
         Whether the scales of the prior follow the data; "outputs": only those of the regressions.
+    fit_concentration
+        Whether the concentration does.
     merge
         Whether to merge components where that raises the bound. Upper components are merged in
         any case: their sharing slopes is what a hierarchy is for.
@@ -246,7 +255,7 @@ def variational_bayes(
     for iteration in range(max_iterations):
         learning = learning.arranged()
         if iteration >= FIRST_ITERATION_OF_SCALES:
-            learning = learning.with_scales_refitted(fit_scales)
+            learning = learning.with_scales_refitted(fit_scales, fit_concentration)
         forms = learning.forms()
         asks_all |= iteration < FIRST_OF_ALL or iteration % OF_ALL_INTERVAL == 0
         log_normalizer, new = expectation(forms, learning.names, of_all=asks_all)

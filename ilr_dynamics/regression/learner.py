@@ -66,6 +66,7 @@ class MixtureLearner(MixtureRegressor):
     prior_mean: PriorMean | None
     fallback: Fallback | None
     fit_scales: FitScales
+    fit_concentration: bool
     merge: bool
     n_restarts: int
     calibration_share: float
@@ -96,6 +97,7 @@ class MixtureLearner(MixtureRegressor):
         check_real(self.step_rate, "step_rate", above=0.5, at_most=1.0)
         check_real(self.step_delay, "step_delay", at_least=0.0)
         check_choice(self.fit_scales, "fit_scales", (True, False, "outputs"))
+        check_choice(self.fit_concentration, "fit_concentration", (True, False))
         check_choice(self.merge, "merge", (True, False))
         check_choice(self.inference, "inference", ("batch", "stochastic"))
         check_features(self.features)
@@ -264,6 +266,7 @@ class MixtureLearner(MixtureRegressor):
                 max_iterations=self.max_iterations,
                 tolerance=self.tolerance,
                 fit_scales=self.fit_scales,
+                fit_concentration=self.fit_concentration,
                 merge=self.merge,
                 callback=callback,
             )
@@ -276,6 +279,7 @@ class MixtureLearner(MixtureRegressor):
             max_passes=self.max_iterations,
             tolerance=self.tolerance,
             fit_scales=self.fit_scales,
+            fit_concentration=self.fit_concentration,
             callback=callback,
         )
 

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import stick_breaking
-from .hyperparameters import log_scale_prior, most_probable_scale
+from .hyperparameters import CONCENTRATION_SIZE, log_scale_prior, most_probable_scale
 from .matrix_normal_wishart import MatrixNormalWishart, update_matrix_normal_wishart
 from .normal_wishart import NormalWishart, update_normal_wishart
 
-__all__ = ["MixturePosterior", "MixturePrior", "extend"]
+__all__ = ["MixturePosterior", "MixturePrior", "extend", "most_probable_concentration"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -219,10 +219,18 @@ class MixturePrior:
             ),
         )
 
+    def with_concentration_refitted(self, guess: Self, scatter: Array, groups: Indices) -> Self:
+        """Take the same step for the concentration."""
+        concentration = most_probable_concentration(
+            [self.counts(scatter)], self.concentration, guess.concentration
+        )
+        return replace(self, concentration=concentration)
+
     def log_prior_of_scales(self, guess: Self) -> float:
         """Log probability of this prior's scales when `guess` is what was expected of them."""
         return (
-            log_scale_prior(self.gate.dof[0], self.gate.scales(), guess.gate.scales())
+            log_scale_prior(CONCENTRATION_SIZE, self.concentration, guess.concentration)
+            + log_scale_prior(self.gate.dof[0], self.gate.scales(), guess.gate.scales())
             + log_scale_prior(self.n_inputs, self.gate.kappa, guess.gate.kappa)
             + log_scale_prior(
                 self.regression.dof[0], self.regression.scales(), guess.regression.scales()
@@ -259,3 +267,13 @@ class MixturePrior:
             self.regression, counts, scatter[:, :q, :q], scatter[:, q:, :q], scatter[:, q:, q:]
         )
         return gate, regression
+
+
+def most_probable_concentration(counts: list[Array], concentration: float, guess: float) -> float:
+    """Concentration of one or several stick-breaking processes with these counts (K,) each."""
+    remainders = [
+        stick_breaking.expected_log_remainders(of_process, concentration) for of_process in counts
+    ]
+    n_sticks = sum(of_process.size for of_process in counts)
+    distance = -CONCENTRATION_SIZE * float(np.sum(np.concatenate(remainders)))
+    return float(most_probable_scale(CONCENTRATION_SIZE, n_sticks, distance, guess))

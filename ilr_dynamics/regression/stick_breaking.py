@@ -35,6 +35,12 @@ def expected_log_weights(counts: Array, concentration: float) -> Array:
     return digamma(gamma) - log_total + np.cumsum(log_rest) - log_rest
 
 
+def expected_log_remainders(counts: Array, concentration: float) -> Array:
+    """E[log(1 - v_k)] (K,): what each stick leaves to those behind it."""
+    gamma, alpha = _stick_posteriors(counts, concentration)
+    return np.asarray(digamma(alpha) - digamma(gamma + alpha))
+
+
 def log_expected_weights(counts: Array, concentration: float) -> Array:
     """Log E[pi_k] (K + 1,); the last entry is all the mass beyond the K sticks."""
     gamma, alpha = _stick_posteriors(counts, concentration)

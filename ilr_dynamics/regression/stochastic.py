@@ -68,6 +68,7 @@ def stochastic_variational_bayes(
     max_passes: int,
     tolerance: float,
     fit_scales: FitScales = False,
+    fit_concentration: bool = False,
     callback: IterationCallback | None = None,
 ) -> InferenceResult:
     """
@@ -75,7 +76,7 @@ def stochastic_variational_bayes(
 
     Parameters
     ----------
-    Z, weights, learning, tolerance, fit_scales, callback
+    Z, weights, learning, tolerance, fit_scales, fit_concentration, callback
         As for `variational_bayes`; `tolerance` is for the mean bound of a pass.
     schedule
         Minibatches and steps.
@@ -110,7 +111,8 @@ def stochastic_variational_bayes(
             learning = replace(learning, new=new)
             estimates.append(entropy + learning.log_evidence() - learning.constant)
             step_index += 1
-        learning = learning.arranged().with_scales_refitted(fit_scales).fully_united()
+        learning = learning.arranged().with_scales_refitted(fit_scales, fit_concentration)
+        learning = learning.fully_united()
         bounds.append(float(np.mean(estimates)))
         if callback is not None:
             callback(completed + 1, max_passes, bounds[-1] / total_weight)

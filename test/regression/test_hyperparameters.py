@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
 
-from ilr_dynamics.regression import ILR
+from ilr_dynamics.regression import HILR, ILR
 from ilr_dynamics.regression.hyperparameters import (
     SMALLEST_SHARE,
     log_scale_prior,
@@ -149,6 +149,44 @@ def test_refitting_leaves_the_given_prior_and_what_is_no_scale_as_it_was():
             kept, found = (getattr(getattr(p, part), name) for p in (prior, refitted))
             np.testing.assert_array_equal(found, kept)
     assert refitted.concentration == prior.concentration
+
+
+@settings(max_examples=15)
+@given(SEEDS, st.integers(1, 8))
+def test_refitting_the_concentration_leads_to_the_highest_objective(seed, n_components):
+    generator = np.random.default_rng(seed)
+    guess = random_prior(generator, 1, 1)
+    scatter = random_statistics(generator, 1, 1, n_components)
+    groups = np.arange(len(scatter))
+    prior = guess
+    values = [objective(prior, guess, scatter)]
+    for _ in range(400):
+        prior = prior.with_concentration_refitted(guess, scatter, groups)
+        values.append(objective(prior, guess, scatter))
+    assert np.all(np.diff(values) >= -1e-9 * np.abs(values[1:]))
+    best = minimize_scalar(
+        lambda log: -objective(replace(guess, concentration=np.exp(log)), guess, scatter),
+        bounds=(-8.0, 8.0),
+        options={"xatol": 1e-8},
+    )
+    assert np.log(prior.concentration) == pytest.approx(best.x, abs=1e-2)
+
+
+@pytest.mark.parametrize("kind", [ILR, HILR])
+@pytest.mark.parametrize("inference", ["batch", "stochastic"])
+def test_the_concentration_follows_the_data_if_asked_to(kind, inference):
+    generator = np.random.default_rng(8)
+    X = generator.uniform(-3.0, 3.0, (600, 1))
+    Y = np.sin(3.0 * X) + 0.05 * generator.normal(size=X.shape)
+    settings = {"concentration": 1e-3, "inference": inference, "batch_size": 200}
+    stated = kind(40, **settings).fit(X, Y)
+    model = kind(40, **settings, fit_concentration=True, max_iterations=30).fit(X, Y)
+    assert stated.prior_.concentration == 1e-3
+    assert model.prior_.concentration > 2e-3
+    if inference == "batch":
+        bounds = model.lower_bounds_
+        assert np.all(np.diff(bounds) >= -1e-9 * np.abs(bounds[1:]))
+    assert model.partial_fit(X, Y).score(X, Y) > 0.95
 
 
 @settings(max_examples=12)

@@ -81,6 +81,7 @@ def test_malformed_weights_are_refused(weights, message):
         {"fit_scales": "inputs"},
         {"fit_scales": None},
         {"fit_scales": 1},
+        {"fit_concentration": "yes"},
         {"fit_scales": np.ones(2)},
         {"features": np.array(["a", "b"])},
         {"merge": "no"},
