@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -87,7 +88,7 @@ class Learning:
     names: Indices
     constant: float
 
-    @property
+    @cached_property
     def total(self) -> Array:
         """Statistics (K, p, p) of all samples."""
         return self.previous + self.new
@@ -107,6 +108,8 @@ class Learning:
         total = self.total
         n_filled = int(np.sum(self.prior.counts(total) > EMPTY_COUNT))
         order, groups = self.prior.arrange(total, self.groups, max(1, n_filled))
+        if np.array_equal(order, np.arange(self.groups.size)):
+            return replace(self, groups=groups)
         return replace(
             self,
             previous=self.previous[order],

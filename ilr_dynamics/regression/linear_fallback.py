@@ -74,7 +74,7 @@ class LinearFallback(Fallback):
         """Predict at inputs X (n, m), in physical units."""
         assert self.outputs is not None
         U = self._regressors(X)
-        covariance = self._posterior.slope_covariance()[0]
+        covariance = self._posterior.slope_covariance[0]
         return FallbackPrediction(
             self.outputs.inverse_transform(U @ self._posterior.mean[0].T),
             1.0 + np.einsum("ni,ij,nj->n", U, covariance, U, optimize=True),

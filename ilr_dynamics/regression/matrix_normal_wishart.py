@@ -15,6 +15,7 @@ so slope and offset are kept together.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +86,24 @@ class MatrixNormalWishart:
             np.concatenate([self.dof, other.dof]),
         )
 
+    @cached_property
+    def _factor(self) -> Array:
+        return cholesky(self.inverse_scale)
+
+    @cached_property
+    def _scale(self) -> Array:
+        """Phi (K, d, d)."""
+        return inverse_from_cholesky(self._factor)
+
+    @cached_property
+    def _column_factor(self) -> Array:
+        return cholesky(self.column_precision)
+
+    @cached_property
+    def slope_covariance(self) -> Array:
+        """L^-1 (K, q, q): u' L^-1 u is what an uncertain map adds to the predictive spread."""
+        return inverse_from_cholesky(self._column_factor)
+
     def scales(self) -> Array:
         """Diagonal (d,) of a prior's Phi^-1, the scales that the evidence may choose."""
         return np.diagonal(self.inverse_scale[0])
@@ -103,23 +122,22 @@ class MatrixNormalWishart:
 
     def expected_precision_sums(self) -> Array:
         """Sum over the components of E[V_ii] (d,)."""
-        precision = inverse_from_cholesky(cholesky(self.inverse_scale))
-        return np.einsum("k,kii->i", self.dof, precision)
+        return np.einsum("k,kii->i", self.dof, self._scale)
 
     def expected_distances(self, location: Array) -> Array:
         """Sum over the components of E[a' V a] (q,), a a column of [A, c] - location."""
-        precision = inverse_from_cholesky(cholesky(self.inverse_scale))
         shift = self.mean - location
-        squared = np.einsum("k,kij,kiq,kjq->q", self.dof, precision, shift, shift, optimize=True)
-        spread = np.einsum("kqq->q", self.slope_covariance())
+        weighted = (self._scale * self.dof[:, None, None]) @ shift
+        squared = np.einsum("kiq,kiq->q", weighted, shift)
+        spread = np.einsum("kqq->q", self.slope_covariance)
         return np.asarray(self.n_outputs * spread + squared)
 
     def log_normalizer(self) -> Array:
         """Log of the integral (K,) of the unnormalised density, constants that cancel left out."""
         d = self.n_outputs
         return (
-            -0.5 * d * log_determinant(cholesky(self.column_precision))
-            - 0.5 * self.dof * log_determinant(cholesky(self.inverse_scale))
+            -0.5 * d * log_determinant(self._column_factor)
+            - 0.5 * self.dof * log_determinant(self._factor)
             + 0.5 * self.dof * d * LOG_2
             + multivariate_log_gamma(0.5 * self.dof, d)
         )
@@ -139,14 +157,13 @@ class MatrixNormalWishart:
             The last entry of u is 1: the constants stand at [q - 1, q - 1].
         """
         d, q = self.n_outputs, self.n_regressors
-        factor = cholesky(self.inverse_scale)
         expected_log_det = (
-            multivariate_digamma(0.5 * self.dof, d) + d * LOG_2 - log_determinant(factor)
+            multivariate_digamma(0.5 * self.dof, d) + d * LOG_2 - log_determinant(self._factor)
         )
-        precision = inverse_from_cholesky(factor) * self.dof[:, None, None]
+        precision = self._scale * self.dof[:, None, None]
         pull = precision @ self.mean
         forms = np.empty((self.mean.shape[0], q + d, q + d))
-        forms[:, :q, :q] = d * self.slope_covariance() + symmetrize(
+        forms[:, :q, :q] = d * self.slope_covariance + symmetrize(
             np.swapaxes(self.mean, 1, 2) @ pull
         )
         forms[:, q:, :q] = -pull
@@ -155,10 +172,6 @@ class MatrixNormalWishart:
         forms *= -0.5
         forms[:, q - 1, q - 1] += 0.5 * (expected_log_det - d * LOG_2PI)
         return forms
-
-    def slope_covariance(self) -> Array:
-        """L^-1 (K, q, q): u' L^-1 u is what an uncertain map adds to the predictive spread."""
-        return inverse_from_cholesky(cholesky(self.column_precision))
 
     def predictive_dof(self) -> Array:
         """Degrees of freedom eta + 1 - d (K,) of the predictive Student-t of y."""

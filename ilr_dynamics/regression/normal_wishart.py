@@ -14,6 +14,7 @@ here it is written for any m, because in sequential learning the posterior becom
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +81,15 @@ class NormalWishart:
             np.concatenate([self.dof, other.dof]),
         )
 
+    @cached_property
+    def _factor(self) -> Array:
+        return cholesky(self.inverse_scale)
+
+    @cached_property
+    def _scale(self) -> Array:
+        """Psi (K, m, m)."""
+        return inverse_from_cholesky(self._factor)
+
     def scales(self) -> Array:
         """Diagonal (m,) of a prior's Psi^-1, the scales that the evidence may choose."""
         return np.diagonal(self.inverse_scale[0])
@@ -90,20 +100,18 @@ class NormalWishart:
 
     def expected_precision_sums(self) -> Array:
         """Sum over the components of E[Lambda_ii] (m,)."""
-        precision = inverse_from_cholesky(cholesky(self.inverse_scale))
-        return np.einsum("k,kii->i", self.dof, precision)
+        return np.einsum("k,kii->i", self.dof, self._scale)
 
     def expected_distances(self, location: Array) -> float:
         """Sum over the components of E[(mu - location)' Lambda (mu - location)]."""
-        precision = inverse_from_cholesky(cholesky(self.inverse_scale))
         shift = self.mean - location
-        squared = np.einsum("ki,kij,kj->k", shift, precision, shift)
+        squared = np.einsum("ki,kij,kj->k", shift, self._scale, shift)
         return float(np.sum(self.dimension / self.kappa + self.dof * squared))
 
     def log_normalizer(self) -> Array:
         """Log of the integral (K,) of the unnormalised density, constants that cancel left out."""
         m = self.dimension
-        log_det_inverse_scale = log_determinant(cholesky(self.inverse_scale))
+        log_det_inverse_scale = log_determinant(self._factor)
         return (
             -0.5 * m * np.log(self.kappa)
             - 0.5 * self.dof * log_det_inverse_scale
@@ -124,11 +132,10 @@ class NormalWishart:
         Q : (K, m + 1, m + 1)
         """
         m = self.dimension
-        factor = cholesky(self.inverse_scale)
         expected_log_det = (
-            multivariate_digamma(0.5 * self.dof, m) + m * LOG_2 - log_determinant(factor)
+            multivariate_digamma(0.5 * self.dof, m) + m * LOG_2 - log_determinant(self._factor)
         )
-        forms = _centred_forms(inverse_from_cholesky(factor) * self.dof[:, None, None], self.mean)
+        forms = _centred_forms(self._scale * self.dof[:, None, None], self.mean)
         forms *= -0.5
         forms[:, m, m] += 0.5 * (expected_log_det - m * LOG_2PI - m / self.kappa)
         return forms
@@ -144,13 +151,13 @@ class NormalWishart:
         -------
         G : (K, m + 1, m + 1)
         """
-        scale = inverse_from_cholesky(cholesky(self.inverse_scale))
-        return _centred_forms(scale * (self.kappa / (1.0 + self.kappa))[:, None, None], self.mean)
+        weights = self.kappa / (1.0 + self.kappa)
+        return _centred_forms(self._scale * weights[:, None, None], self.mean)
 
     def predictive_log_constants(self) -> Array:
         """Log density (K,) of the predictive Student-t at its location."""
         m = self.dimension
-        log_det_inverse_scale = log_determinant(cholesky(self.inverse_scale))
+        log_det_inverse_scale = log_determinant(self._factor)
         return (
             multivariate_log_gamma(0.5 * (self.dof + 1.0), m)
             - multivariate_log_gamma(0.5 * self.dof, m)

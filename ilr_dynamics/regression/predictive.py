@@ -114,7 +114,7 @@ class PredictiveMixture:
             exponents=0.5 * (gate.dof + 1.0),
             distance_coefficients=form_coefficients(gate.predictive_forms()),
             maps=regression.mean,
-            widening_coefficients=form_coefficients(regression.slope_covariance()),
+            widening_coefficients=form_coefficients(regression.slope_covariance),
             noise_shapes=regression.noise_shape(),
             dofs=regression.predictive_dof(),
         )

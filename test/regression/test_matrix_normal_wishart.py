@@ -137,7 +137,7 @@ def test_one_dimensional_expectation_equals_numerical_integration(on_grid):
         z = np.array([u, y])
         # The constants stand where u is 1: with one regressor only, they are scaled by u^2.
         constant = form[0, 0] + 0.5 * (
-            posterior.slope_covariance()[0, 0, 0]
+            posterior.slope_covariance[0, 0, 0]
             + posterior.dof[0] / posterior.inverse_scale[0, 0, 0] * posterior.mean[0, 0, 0] ** 2
         )
         found = z @ form @ z + constant * (1.0 - u**2)
