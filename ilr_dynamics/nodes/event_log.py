@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 
-from rclpy.node import Node
+from rclpy.impl.rcutils_logger import RcutilsLogger
 
 __all__ = ["EventLog"]
 
@@ -21,12 +21,12 @@ class EventLog:
 
     Parameters
     ----------
-    node : Node
-        Whose logger is used.
+    logger : RcutilsLogger
+        Of a node.
     """
 
-    def __init__(self, node: Node) -> None:
-        self._logger = node.get_logger()
+    def __init__(self, logger: RcutilsLogger) -> None:
+        self._logger = logger
         self._last: dict[str, float] = {}
         self._unsaid: dict[str, int] = {}
 

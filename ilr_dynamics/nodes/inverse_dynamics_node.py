@@ -50,7 +50,7 @@ class InverseDynamicsNode(LifecycleNode):
         declare(self, PARAMETERS)
         self._description: RobotDescription | None = None
         self._loop: ControlLoop | None = None
-        self._log = EventLog(self)
+        self._log = EventLog(self.get_logger())
         self._models = ModelServices(self, self._log)
         self._requests = MotionRequests(self, self._log)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", qos.STATUS)
@@ -163,7 +163,10 @@ class InverseDynamicsNode(LifecycleNode):
         level, text, details = DiagnosticStatus.OK, "not configured", {}
         hardware = self._description.name if self._description else ""
         if self._loop is not None:
-            level, text = loop_status(self._loop.state, self._loop.statistics)
+            state = self._loop.state
+            level, text = loop_status(state, self._loop.statistics)
+            if state.active and not state.listeners:
+                self._log.warning("listeners", "nobody listens to joint_torque_command")
             details = {
                 "controller": self._loop.controller,
                 "model": self._loop.model,
