@@ -95,9 +95,9 @@ def _worse(report: LearningReport) -> str:
         for error in (report.error_before, report.error_after)
     )
     return (
-        f"the new model is worse on the newest tenth of the recording, which it had not learned: "
-        f"mean squared torque errors of {after} Nm^2 instead of {before}; expected none above, "
-        "or accept_worse to be set"
+        "the new model is worse on the newest tenth of the recording, judged without having "
+        f"learned that: mean squared torque errors of {after} Nm^2 instead of {before}; "
+        "expected none above, or accept_worse to be set"
     )
 
 
