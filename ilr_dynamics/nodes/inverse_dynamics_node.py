@@ -166,7 +166,7 @@ class InverseDynamicsNode(LifecycleNode):
             state = self._loop.state
             level, text = loop_status(state, self._loop.statistics)
             if state.active and not state.listeners:
-                self._log.warning("listeners", "nobody listens to joint_torque_command")
+                self._log.warning("listeners", "nobody listens to the torque command")
             details = {
                 "controller": self._loop.controller,
                 "model": self._loop.model,
