@@ -46,6 +46,7 @@ OPTIONS = {
     "controller_state.decimation": 7,
     # When the machine holds everything up, that is measured and does not end in a fault.
     "supervision.input_timeout": 10.0,
+    "supervision.silence_timeout": 60.0,
     "supervision.tracking_error": [6.0] * 4,
     "supervision.velocity": [50.0] * 4,
 }
@@ -104,7 +105,8 @@ class Session:
         snapshot = self._folder / "updated.npz"
         snapshot.unlink(missing_ok=True)
         try:
-            self._operator.update_model(self._bag, snapshot, self._note_memory)
+            # The same recording again and again makes no better model.
+            self._operator.update_model(self._bag, snapshot, self._note_memory, accept_worse=True)
             self.requests.updates += 1
         except IlrDynamicsError as error:
             self._processes.check()

@@ -36,16 +36,23 @@ def arm_settings() -> LearningSettings:
 def record_motion(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """Record two pendulums with viscous friction; the torque acts as long as it is measured."""
 
-    def record(amplitude: float = 0.4, n_states: int = 800, joints=JOINTS) -> Path:
+    def record(
+        amplitude: float = 0.4,
+        n_states: int = 800,
+        joints=JOINTS,
+        frequencies=(0.9, 1.3),
+        wrong_until: float = 0.0,
+    ) -> Path:
         path = tmp_path_factory.mktemp("recordings") / "bag"
         period = 2_000_000
-        rate = 2.0 * np.pi * np.array([0.9, 1.3])
+        rate = 2.0 * np.pi * np.array(frequencies)
         time = 1e-9 * period * np.arange(n_states)[:, np.newaxis]
         q = amplitude * np.sin(rate * time)
         # The command that is at work at this time was sent three half periods before.
         later = time + 1.5e-9 * period
         q_then, qd_then = amplitude * np.sin(rate * later), amplitude * rate * np.cos(rate * later)
         torque = -0.5 * rate**2 * q_then + 0.3 * qd_then + 4.0 * np.sin(q_then)
+        torque[: round(wrong_until * n_states)] *= -1.0
         with RecordingWriter(path) as writer:
             for k in range(n_states):
                 stamp = period * (k + 1)

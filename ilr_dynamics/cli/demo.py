@@ -46,6 +46,8 @@ KNOT_RATE = 25.0
 N_ROUNDS = 3
 # Controller states per joint state: 100 Hz of reports describe the motion, and cost little.
 DECIMATION = 5
+# In lock-step a missing answer is waited for: silence is no news here for longer than that.
+SILENCE_TIMEOUT = 10.0
 # The local models have to stand alone: no gate, no analytic model behind them, no dynamics
 # identified along with them. On a real arm the defaults of config/wam4.yaml are the safer choice.
 LOCAL_MODELS_ALONE = {
@@ -121,7 +123,11 @@ class Demo:
     def _start_controller(self) -> None:
         self._processes.start(
             "inverse_dynamics_node",
-            {"controller_state.decimation": DECIMATION, **LOCAL_MODELS_ALONE},
+            {
+                "controller_state.decimation": DECIMATION,
+                "supervision.silence_timeout": SILENCE_TIMEOUT,
+                **LOCAL_MODELS_ALONE,
+            },
             self._parameter_file,
         )
         self._operator.change_state(Transition.TRANSITION_CONFIGURE)

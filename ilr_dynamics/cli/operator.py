@@ -107,7 +107,9 @@ class Operator:
         """Have the recorder finish its bag."""
         self._succeed(self._call(Trigger, "recorder/stop"))
 
-    def update_model(self, bag: Path, snapshot: Path, waiting: Progress) -> UpdateModel.Response:
+    def update_model(
+        self, bag: Path, snapshot: Path, waiting: Progress, *, accept_worse: bool = False
+    ) -> UpdateModel.Response:
         """Have the model learn from a bag; the arm goes on being controlled."""
         answer = self._call(
             UpdateModel,
@@ -116,6 +118,7 @@ class Operator:
             waiting=waiting,
             bag_uri=str(bag),
             snapshot_uri=str(snapshot),
+            accept_worse=accept_worse,
         )
         self._succeed(answer)
         return answer

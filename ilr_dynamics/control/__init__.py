@@ -3,6 +3,7 @@
 """Tracking control: reference, feed-forward, feedback, limits and supervision. No ROS."""
 
 from ilr_dynamics.control.closed_loop import TrackingResult, track
+from ilr_dynamics.control.command import Command
 from ilr_dynamics.control.confidence import ConfidenceGate
 from ilr_dynamics.control.feedforward import (
     FeedForward,
@@ -17,7 +18,8 @@ from ilr_dynamics.control.limits import JointLimits
 from ilr_dynamics.control.modes import Mode
 from ilr_dynamics.control.pd import Gains
 from ilr_dynamics.control.supervision import Supervision
-from ilr_dynamics.control.tracking_controller import Command, TrackingController
+from ilr_dynamics.control.tracking_controller import TrackingController
+from ilr_dynamics.control.velocity_estimate import VelocityEstimate
 
 __all__ = [
     "Command",
@@ -35,6 +37,7 @@ __all__ = [
     "Supervision",
     "TrackingController",
     "TrackingResult",
+    "VelocityEstimate",
     "joint_order",
     "track",
 ]

@@ -11,9 +11,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ilr_dynamics.control.command import Command
 from ilr_dynamics.control.joint_path import JointPath
 from ilr_dynamics.control.modes import Mode
-from ilr_dynamics.control.tracking_controller import Command, TrackingController
+from ilr_dynamics.control.tracking_controller import TrackingController
 from ilr_dynamics.exceptions import TrajectoryError
 
 __all__ = ["TrackingResult", "track"]

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from ilr_dynamics.control._validation import finite, freeze, non_negative
 from ilr_dynamics.control.joint_path import JointPath
 from ilr_dynamics.exceptions import InvalidParameterError, TrajectoryError
 
-__all__ = ["JointLimits", "check_path", "limit_torque"]
+__all__ = ["JointLimits", "check_motion", "check_path", "limit_torque"]
 
 Array = NDArray[np.float64]
 
@@ -57,6 +57,20 @@ class JointLimits:
                 f"{self.position_lower.tolist()} and {self.position_upper.tolist()} rad"
             )
 
+    def reaching(self, position: Array) -> JointLimits:
+        """Return these limits, widened where ``position`` (n_joints,), rad, lies outside.
+
+        An arm that rests beside a stop, within the margin, can then be led back.
+        """
+        inside = (self.position_lower <= position) & (position <= self.position_upper)
+        if inside.all():
+            return self
+        return replace(
+            self,
+            position_lower=np.minimum(self.position_lower, position),
+            position_upper=np.maximum(self.position_upper, position),
+        )
+
 
 def check_path(path: JointPath, limits: JointLimits) -> None:
     """Check that a path keeps to the position and velocity limits, between its points too.
@@ -70,7 +84,24 @@ def check_path(path: JointPath, limits: JointLimits) -> None:
         raise TrajectoryError(
             f"the path moves {path.n_joints} joints: expected {len(limits.joints)}"
         )
-    times, positions, velocities = path.sample_inside(_SAMPLES_PER_SEGMENT)
+    check_motion(*path.sample_inside(_SAMPLES_PER_SEGMENT), limits)
+
+
+def check_motion(times: Array, positions: Array, velocities: Array, limits: JointLimits) -> None:
+    """Check that a sampled motion keeps to the position and velocity limits.
+
+    Parameters
+    ----------
+    times : ndarray of shape (n,)
+        In s.
+    positions, velocities : ndarray of shape (n, n_joints)
+        In rad and rad/s.
+
+    Raises
+    ------
+    TrajectoryError
+        Names the first joint and time beyond a limit.
+    """
     # Points may lie exactly on a limit.
     slack = 1e-9
     outside = (positions < limits.position_lower - slack) | (

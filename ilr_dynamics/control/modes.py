@@ -2,13 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The modes of the tracking controller and every way from one to another.
 
-::
-
-    waiting --state--> holding --trajectory--> tracking --end, stop, hold--> stopping
-                          ^                                                      |
-                          +------------------------halted------------------------+
-    any but waiting --fault--> fault --hold--> holding
-    any --reset--> waiting
+docs/architecture.md has the picture.
 """
 
 from __future__ import annotations

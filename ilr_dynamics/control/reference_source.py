@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ilr_dynamics.control.joint_path import JointPath, Reference
-from ilr_dynamics.control.limits import JointLimits, check_path
+from ilr_dynamics.control.limits import JointLimits, check_motion, check_path
 from ilr_dynamics.exceptions import TrajectoryError
 
 __all__ = ["ReferenceSource"]
@@ -17,6 +17,8 @@ Array = NDArray[np.float64]
 
 # A brake from next to standing still would ask for next to no time and any acceleration.
 _SHORTEST_BRAKE = 0.1
+# While a difference fades the reference lies beside the path; so many samples show it.
+_SAMPLES_PER_FADE = 25
 
 
 class ReferenceSource:
@@ -97,7 +99,7 @@ class ReferenceSource:
             Time at which the path's own time is zero, s; None for now. What lies in the past
             is passed over.
         limits : JointLimits
-            That the path and its approach keep to.
+            That the path keeps to, the way to it too unless that leads back from beyond one.
         tolerance : ndarray of shape (n_joints,)
             In rad.
 
@@ -111,13 +113,15 @@ class ReferenceSource:
         now = self._time - start
         if now > path.end:
             raise TrajectoryError(f"the trajectory ended {now - path.end:.3f} s ago")
-        ahead = path.start - now >= self._fade_time
-        if ahead:
-            path = path.preceded_by(now, self._reference)
         check_path(path, limits)
-        difference = (
-            None if ahead else self._difference(path.sample(now), limits.joints, tolerance)
-        )
+        limits = limits.reaching(self._reference.position)
+        difference = None
+        if path.start - now >= self._fade_time:
+            path = path.preceded_by(now, self._reference)
+            check_path(path, limits)
+        else:
+            difference = self._difference(path.sample(now), limits.joints, tolerance)
+            self._check_fade(path, difference, now, limits)
         self._path, self._path_start = path, start
         self._fade, self._fade_start = difference, self._time
 
@@ -130,13 +134,19 @@ class ReferenceSource:
         Parameters
         ----------
         deceleration : float
-            Of the fastest joint, rad/s^2.
+            Of the fastest joint, rad/s^2; more where its position range ends before.
         limits : JointLimits
             Whose position range the end keeps to.
         """
         now = self._reference
-        speed = float(np.abs(now.velocity).max())
-        duration = max(1.5 * speed / deceleration, _SHORTEST_BRAKE)
+        speed = np.abs(now.velocity)
+        ahead = np.where(now.velocity > 0.0, limits.position_upper, limits.position_lower)
+        room = np.abs(ahead - now.position)
+        # Where a joint comes to rest after half the way it would make at its present speed.
+        longest = np.divide(2.0 * room, speed, out=np.full_like(speed, np.inf), where=speed > 0.0)
+        duration = max(
+            min(1.5 * float(speed.max()) / deceleration, float(longest.min())), _SHORTEST_BRAKE
+        )
         end = now.position + duration * (now.velocity / 2 + duration * now.acceleration / 12)
         end = np.clip(end, limits.position_lower, limits.position_upper)
         zero = np.zeros_like(end)
@@ -148,6 +158,18 @@ class ReferenceSource:
         )
         self._path_start = self._time
         self._fade = None
+
+    def _check_fade(
+        self, path: JointPath, difference: JointPath, now: float, limits: JointLimits
+    ) -> None:
+        times = np.linspace(0.0, self._fade_time, _SAMPLES_PER_FADE)
+        states = [_sum(path.sample(now + time), difference.sample(time)) for time in times]
+        check_motion(
+            times,
+            np.array([state.position for state in states]),
+            np.array([state.velocity for state in states]),
+            limits,
+        )
 
     def _difference(
         self, target: Reference, joints: tuple[str, ...], tolerance: Array

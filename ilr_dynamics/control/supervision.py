@@ -38,6 +38,9 @@ class Supervision:
         After a fault the arm is held where it was measured, by the PD and the fault's
         feed-forward. With a time given, this torque fades out over it, s, and damping alone
         stays: the arm sinks. None holds until somebody acts.
+    blind_time : float
+        Without joint states nothing can be held: the fault's feed-forward at the last position
+        fades out over this time, s.
     """
 
     start_tolerance: Array
@@ -46,12 +49,13 @@ class Supervision:
     input_timeout: float = 0.1
     deceleration: float = 5.0
     let_down_time: float | None = None
+    blind_time: float = 3.0
 
     def __post_init__(self) -> None:
         n_joints = np.size(self.start_tolerance)
         for name in ("start_tolerance", "tracking_error", "velocity"):
             freeze(self, name, non_negative(name, getattr(self, name), n_joints))
-        for name in ("input_timeout", "deceleration", "let_down_time"):
+        for name in ("input_timeout", "deceleration", "let_down_time", "blind_time"):
             value = getattr(self, name)
             if value is not None and not 0.0 < value < np.inf:
                 raise InvalidParameterError(f"{name} must be positive and finite, got {value:g}")

@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ilr_dynamics.control.command import Command
 from ilr_dynamics.control.crossfade import Crossfade
 from ilr_dynamics.control.feedforward import FeedForward, FeedForwardTorque, NoFeedForward
 from ilr_dynamics.control.joint_path import JointPath, Reference
@@ -20,43 +20,9 @@ from ilr_dynamics.control.reference_source import ReferenceSource
 from ilr_dynamics.control.supervision import Supervision
 from ilr_dynamics.exceptions import TrajectoryError
 
-__all__ = ["Command", "TrackingController"]
+__all__ = ["TrackingController"]
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Command:
-    """Answer to one joint state.
-
-    Attributes
-    ----------
-    time : float
-        Of the joint state, s.
-    mode : Mode
-    torque : ndarray of shape (n_joints,)
-        To be sent, within all limits, Nm.
-    feedforward : FeedForwardTorque
-        Its torque is the one used: after the gate and while fading in.
-    pd : ndarray of shape (n_joints,)
-        Feedback torque, Nm.
-    reference : Reference
-        Desired state.
-    position, velocity : ndarray of shape (n_joints,)
-        Measured, rad and rad/s.
-    limited : bool
-        Whether a torque or rate limit changed the torque.
-    """
-
-    time: float
-    mode: Mode
-    torque: Array
-    feedforward: FeedForwardTorque
-    pd: Array
-    reference: Reference
-    position: Array
-    velocity: Array
-    limited: bool
 
 
 class TrackingController:
@@ -130,6 +96,8 @@ class TrackingController:
         self._mode = Mode.WAITING
         self._fault = ""
         self._fault_time = 0.0
+        self._blind = False
+        self._blind_since = 0.0
         self._time = -math.inf
         self._position: Array = np.zeros(n_joints)
         self._torque: Array = np.zeros(n_joints)
@@ -179,6 +147,7 @@ class TrackingController:
             return
         self._enter(Event.HOLD)
         self._fault = ""
+        self._blind = False
         self._source.hold(self._position)
         self._crossfade.begin()
 
@@ -208,6 +177,7 @@ class TrackingController:
         if -timeout < elapsed <= 0.0:
             return None
         self._time, self._position = time, position
+        self._blind = False
         if abs(elapsed) > timeout:
             self._fail(f"joint states are {elapsed:.3f} s apart: expected at most {timeout:g} s")
         reference = self._supervised_reference(velocity)
@@ -221,6 +191,37 @@ class TrackingController:
         return Command(
             time, self._mode, torque, feedforward, pd, reference, position, velocity, limited
         )
+
+    def step_blind(self, silence: float) -> Array | None:
+        """Go to fault because joint states have stopped coming, and let the arm down.
+
+        A driver that goes on with the last torque it was sent would otherwise do so for ever.
+
+        Parameters
+        ----------
+        silence : float
+            Time since the last joint state, s, by a clock of whoever waits for them.
+
+        Returns
+        -------
+        ndarray of shape (n_joints,) or None
+            Torque to be sent, Nm; None once it has come to zero and been sent.
+        """
+        if self._mode is Mode.WAITING:
+            return None
+        if not self._blind:
+            self._fail(f"no joint state for {silence:.3f} s")
+            self._blind, self._blind_since = True, silence
+        elif not self._torque.any():
+            return None
+        share = 1.0 - (silence - self._blind_since) / self.supervision.blind_time
+        wanted = np.zeros_like(self._torque)
+        if share > 0.0:
+            carried = self._fault_feedforward(self._source.reference).torque
+            if np.isfinite(carried).all():
+                wanted = share * carried
+        self._torque = limit_torque(wanted, self._torque, self.limits, self._period)
+        return self._torque
 
     def _enter(self, event: Event) -> None:
         self._mode = TRANSITIONS[self._mode, event]

@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
+from .events import Event, Failed, Finished, Progressed
 from .jobs import Job, LoadJob, SaveJob, UpdateJob
 from .learn import LearningReport, learn, learn_from_recording, read_samples
-from .process import Event, Failed, Finished, LearnerProcess, Progressed
+from .process import LearnerLimits, LearnerProcess
 from .settings import LearningSettings, load_compatible_snapshot, snapshot_metadata
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Failed",
     "Finished",
     "Job",
+    "LearnerLimits",
     "LearnerProcess",
     "LearningReport",
     "LearningSettings",

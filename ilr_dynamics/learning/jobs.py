@@ -32,6 +32,8 @@ class UpdateJob:
         What is known.
     snapshot_uri : str
         Where to save the new snapshot; empty: in `directory`.
+    accept_worse : bool
+        Whether the new model is wanted even if it is worse on the newest samples.
     """
 
     bag_uri: str
@@ -39,6 +41,7 @@ class UpdateJob:
     settings: LearningSettings
     snapshot: str | None = None
     snapshot_uri: str = ""
+    accept_worse: bool = False
 
 
 @dataclass(frozen=True)

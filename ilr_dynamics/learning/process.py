@@ -5,73 +5,51 @@
 from __future__ import annotations
 
 import contextlib
-import json
+import math
 import os
+import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import IO, Any, cast
+from pathlib import Path
+from typing import IO, cast
 
 from ..exceptions import LearnerError
+from .events import Event, Failed, Finished, Progressed, decode_event
 from .jobs import Job, encode_job
+from .pipe import Pipe
 
-__all__ = ["Event", "Failed", "Finished", "LearnerProcess", "Progressed"]
+__all__ = ["LearnerLimits", "LearnerProcess"]
 
 WORKER_COMMAND = (sys.executable, "-P", "-m", "ilr_dynamics.learning.worker")
-READ_SIZE = 65536
-"""Bytes taken from a pipe by one poll."""
 LOG_TAIL = 4096
 """Bytes of the log kept to explain a crash."""
-MAX_LINE = 1 << 20
-"""Bytes after which a line without an end is garbage."""
+CANCEL_GRACE = 2.0
+"""Time after which a learner that was asked to stop is killed, s."""
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass(frozen=True)
-class Progressed:
+class LearnerLimits:
     """
-    The learner is at work.
+    What a learner may take.
 
     Attributes
     ----------
-    stage : str
-        "reading", "learning" or "saving".
-    fraction : float
-        Share of the stage that is done.
-    lower_bound : float or None
-        Lower bound of the newest iteration, nats per sample.
+    timeout : float
+        Longest time without progress, s.
+    memory : float
+        Largest private memory, bytes.
     """
 
-    stage: str
-    fraction: float
-    lower_bound: float | None
+    timeout: float = math.inf
+    memory: float = math.inf
 
 
-@dataclass(frozen=True)
-class Finished:
-    """The job is done; `values` are what `worker.run_job` returns. Nothing follows."""
-
-    values: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Failed:
-    """
-    The job is not done, and nothing has changed. Nothing follows.
-
-    Attributes
-    ----------
-    message : str
-        Why, for the user.
-    """
-
-    message: str
-
-
-Event = Progressed | Finished | Failed
+NO_LIMITS = LearnerLimits()
 
 
 class LearnerProcess:
@@ -88,6 +66,8 @@ class LearnerProcess:
         What to do.
     command : sequence of str
         What runs the learner; the process id of the parent is appended.
+    limits : LearnerLimits
+        Beyond them the learner is ended, and a `Failed` says so.
 
     Raises
     ------
@@ -95,10 +75,19 @@ class LearnerProcess:
         The process cannot be started.
     """
 
-    def __init__(self, job: Job, command: Sequence[str] = WORKER_COMMAND) -> None:
+    def __init__(
+        self,
+        job: Job,
+        command: Sequence[str] = WORKER_COMMAND,
+        limits: LearnerLimits = NO_LIMITS,
+    ) -> None:
         self._process = _start(command)
-        self._output = _Pipe(cast("IO[bytes]", self._process.stdout))
-        self._log = _Pipe(cast("IO[bytes]", self._process.stderr))
+        _confine(self._process.pid, limits.memory)
+        self._timeout = limits.timeout
+        self._heard = time.monotonic()
+        self._kill_due = math.inf
+        self._output = Pipe(cast("IO[bytes]", self._process.stdout))
+        self._log = Pipe(cast("IO[bytes]", self._process.stderr))
         self._log_tail = b""
         self._outcome: Finished | Failed | None = None
         self._cancelled = False
@@ -134,11 +123,16 @@ class LearnerProcess:
             self._take(line, events)
         if exit_code is not None and self._output.at_end:
             events.append(self._conclude(exit_code))
+        elif events:
+            self._heard = time.monotonic()
+        else:
+            self._watch()
         return events
 
     def cancel(self) -> None:
         """Ask the learner to stop; a `Failed` follows unless it was just done."""
         self._cancelled = True
+        self._kill_due = min(self._kill_due, time.monotonic() + CANCEL_GRACE)
         self._signal(signal.SIGTERM)
 
     def kill(self) -> None:
@@ -152,6 +146,18 @@ class LearnerProcess:
         self._process.wait()
         self._release()
 
+    def _watch(self) -> None:
+        """Kill a learner that hangs or does not stop when asked to."""
+        now = time.monotonic()
+        if now - self._heard > self._timeout and self._outcome is None:
+            self._outcome = Failed(
+                f"the learner made no progress for {self._timeout:g} s and was killed; expected "
+                "some more often, or a higher learning.timeout"
+            )
+            self._kill_due = now
+        if now >= self._kill_due:
+            self._signal(signal.SIGKILL)
+
     def _send(self, job: Job) -> None:
         """Hand over the job; it fits into the pipe's buffer, so this does not wait."""
         stdin = cast("IO[bytes]", self._process.stdin)
@@ -162,7 +168,7 @@ class LearnerProcess:
     def _take(self, line: bytes, events: list[Event]) -> None:
         """Sort one line of output into the events."""
         try:
-            event = _decode_event(line)
+            event = decode_event(line)
         except ValueError:
             if self._outcome is None:
                 self._outcome = Failed(f"the learner said {line[:80]!r}; expected a JSON event")
@@ -183,6 +189,8 @@ class LearnerProcess:
         end = f"exit code {exit_code}"
         if exit_code < 0:
             end = f"signal {signal.Signals(-exit_code).name}"
+        if exit_code == -signal.SIGKILL:
+            end += ", as the kernel sends when memory is short"
         log = self._log_tail.decode(errors="replace").strip()
         last_line = log.splitlines()[-1] if log else "nothing in its log"
         return Failed(f"the learner ended without a result ({end}; {last_line})")
@@ -195,37 +203,6 @@ class LearnerProcess:
         self._ended = True
         self._output.close()
         self._log.close()
-
-
-class _Pipe:
-    """One end of a pipe, read without waiting."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        self._buffer = b""
-        self.at_end = False
-        os.set_blocking(stream.fileno(), False)
-
-    def read(self) -> bytes:
-        """What has arrived, up to a limit."""
-        try:
-            data = os.read(self._stream.fileno(), READ_SIZE)
-        except BlockingIOError:
-            return b""
-        self.at_end = not data
-        return data
-
-    def lines(self) -> list[bytes]:
-        """Whole lines that have arrived; one that does not end is given as it is."""
-        *lines, self._buffer = (self._buffer + self.read()).split(b"\n")
-        if len(self._buffer) > MAX_LINE:
-            lines.append(self._buffer)
-            self._buffer = b""
-        return lines
-
-    def close(self) -> None:
-        """Close this end."""
-        self._stream.close()
 
 
 def _start(command: Sequence[str]) -> subprocess.Popen[bytes]:
@@ -242,19 +219,12 @@ def _start(command: Sequence[str]) -> subprocess.Popen[bytes]:
         raise LearnerError(f"the learner cannot be started: {error}") from error
 
 
-def _decode_event(line: bytes) -> Event:
-    """Read one line of the worker; ValueError if it is none."""
-    values = json.loads(line)
-    if not isinstance(values, dict):
-        raise ValueError("not an event")
-    kind = values.pop("event", None)
-    try:
-        if kind == "progress":
-            return Progressed(**values)
-        if kind == "error":
-            return Failed(**values)
-    except TypeError as error:
-        raise ValueError("not an event") from error
-    if kind == "result":
-        return Finished(MappingProxyType(values))
-    raise ValueError("not an event")
+def _confine(pid: int, memory: float) -> None:
+    """Limit the memory of a process, and name it to the kernel as the first to be killed."""
+    # A process that is gone already shows in the next poll, with its reason.
+    if math.isfinite(memory):
+        with contextlib.suppress(ProcessLookupError):
+            resource.prlimit(pid, resource.RLIMIT_DATA, (int(memory), int(memory)))
+    # Some containers forbid this: the limit alone then has to do.
+    with contextlib.suppress(OSError):
+        Path(f"/proc/{pid}/oom_score_adj").write_text("1000")

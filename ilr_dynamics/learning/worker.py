@@ -25,12 +25,16 @@ from ..exceptions import IlrDynamicsError, SnapshotError
 from ..process_lifetime import die_with_parent
 from ..regression.mixture_regressor import MixtureRegressor
 from .jobs import Job, LoadJob, SaveJob, UpdateJob, decode_job
-from .learn import Progress, learn_from_recording
+from .learn import LearningReport, Progress, learn_from_recording
 from .settings import load_compatible_snapshot
 
 __all__ = ["main", "run_job"]
 
 NICENESS = 10
+LESS_MEMORY = (
+    "expected a shorter recording, a lower learning.sample_rate, fewer learning.n_components or a "
+    "higher learning.memory_limit"
+)
 
 
 def run_job(job: Job, progress: Progress) -> dict[str, Any]:
@@ -49,7 +53,8 @@ def run_job(job: Job, progress: Progress) -> dict[str, Any]:
     dict
         "components" and "samples" (all that the model has learned from); "snapshot", except for
         a `LoadJob`; "base" and "predictor", the job directory's own copies for further use, except
-        for a `SaveJob`; the fields of `LearningReport` for an `UpdateJob`.
+        for a `SaveJob`; the fields of `LearningReport` for an `UpdateJob`. An update that is worse
+        and not accepted leaves no files and says why under "refusal", which else is empty.
 
     Raises
     ------
@@ -67,12 +72,33 @@ def _update(job: UpdateJob, progress: Progress) -> dict[str, Any]:
     folder = _folder(job.directory)
     snapshot = _new_target(job.snapshot_uri) if job.snapshot_uri else None
     model, report = learn_from_recording(job.bag_uri, job.settings, job.snapshot, progress)
+    refusal = "" if job.accept_worse or not report.worse else _worse(report)
+    if refusal:
+        return {"refusal": refusal, "snapshot": "", **_sizes(model), **asdict(report)}
     progress("saving", 0.0, math.nan)
-    if snapshot is not None:
-        model.save(snapshot)
     result = _save_for_use(model, folder)
+    if snapshot is not None:
+        try:
+            model.save(snapshot)
+        except SnapshotError:
+            for name in ("base", "predictor"):
+                Path(result[name]).unlink()
+            raise
     progress("saving", 1.0, math.nan)
-    return {**result, "snapshot": str(snapshot or result["base"]), **asdict(report)}
+    snapshot = snapshot or Path(result["base"])
+    return {"refusal": "", **result, "snapshot": str(snapshot), **asdict(report)}
+
+
+def _worse(report: LearningReport) -> str:
+    before, after = (
+        ", ".join(f"{value:.3g}" for value in error)
+        for error in (report.error_before, report.error_after)
+    )
+    return (
+        "the new model is worse on the newest tenth of the recording, judged without having "
+        f"learned that: mean squared torque errors of {after} Nm^2 instead of {before}; "
+        "expected none above, or accept_worse to be set"
+    )
 
 
 def _load(job: LoadJob) -> dict[str, Any]:
@@ -154,6 +180,8 @@ def main() -> int:
         result = run_job(job, report)
     except IlrDynamicsError as error:
         _send(channel, "error", message=str(error))
+    except MemoryError as error:
+        _send(channel, "error", message=f"the learner ran out of memory ({error}); {LESS_MEMORY}")
     except Exception as error:
         traceback.print_exc()
         _send(channel, "error", message=f"learning failed: {type(error).__name__}: {error}")

@@ -9,18 +9,30 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from builtin_interfaces.msg import Time
+from numpy.typing import NDArray
+from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 
-from ilr_dynamics.control import Command, Mode, RigidBodyFeedForward, TrackingController
+from ilr_dynamics.control import (
+    Command,
+    Mode,
+    RigidBodyFeedForward,
+    TrackingController,
+    VelocityEstimate,
+)
 from ilr_dynamics.control.feedforward import Predictor
 from ilr_dynamics.exceptions import InvalidDataError
 from ilr_dynamics.nodes import qos
 from ilr_dynamics.nodes.control_settings import ControlSettings
-from ilr_dynamics.nodes.diagnostics import LoopStatistics
+from ilr_dynamics.nodes.diagnostics import LoopState, LoopStatistics
+from ilr_dynamics.nodes.event_log import EventLog
 from ilr_dynamics.nodes.garbage import QuietCollector
+from ilr_dynamics.nodes.loop_events import LoopEvents
 from ilr_dynamics.nodes.messages import JointStateReader, torque_command
 from ilr_dynamics.nodes.motion_requests import MotionRequests
+from ilr_dynamics.nodes.silence_watchdog import SilenceWatchdog
 from ilr_dynamics.nodes.state_message import StateMessage
 from ilr_dynamics.robot.description import RobotDescription
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
@@ -28,10 +40,11 @@ from ilr_dynamics_msgs.msg import ControllerState
 
 __all__ = ["ControlLoop"]
 
-# Log lines of one kind are at least this far apart, s.
-_LOG_PERIOD = 1.0
+Array = NDArray[np.float64]
+
 # Time from one collection of garbage to the next, s.
 _COLLECTION_PERIOD = 0.5
+_FAREWELL = Duration(seconds=0.1)
 
 
 class ControlLoop:
@@ -45,6 +58,9 @@ class ControlLoop:
     settings : ControlSettings
         Made from them.
     description : RobotDescription
+    requests : MotionRequests
+        What others ask of the arm: goes to this loop's controller while it exists.
+    log : EventLog
     """
 
     def __init__(
@@ -53,6 +69,8 @@ class ControlLoop:
         values: Mapping[str, Any],
         settings: ControlSettings,
         description: RobotDescription,
+        requests: MotionRequests,
+        log: EventLog,
     ) -> None:
         self.statistics = LoopStatistics()
         self.model = ""
@@ -77,9 +95,16 @@ class ControlLoop:
             feedforward_fade=values["feedforward.fade_time"],
             reference_fade=values["trajectory.fade_time"],
         )
-        self._mode = self._controller.mode
+        self._events = LoopEvents(log)
         joints = settings.limits.joints
         self._reader = JointStateReader(joints)
+        self._cutoff = values["velocity_filter.cutoff"]
+        self._velocity = VelocityEstimate(
+            len(joints), self._cutoff, settings.supervision.input_timeout
+        )
+        self._watchdog = SilenceWatchdog(
+            node, values["supervision.silence_timeout"], self._on_silence
+        )
         self._torque = torque_command(values["command.interface"], joints)
         self._state = StateMessage(joints)
         self._torque_publisher = node.create_lifecycle_publisher(
@@ -91,22 +116,24 @@ class ControlLoop:
         self.joint_states = node.create_subscription(
             JointState, values["state.topic"], self._on_joint_state, qos.JOINT_STATES
         )
-        self._requests = MotionRequests(node, self._controller, values["trajectory.allow_linear"])
+        self._requests = requests
+        requests.connect(self._controller, values["trajectory.allow_linear"])
 
     @property
-    def mode(self) -> Mode:
-        """What the controller is doing."""
-        return self._controller.mode
+    def state(self) -> LoopState:
+        """What the loop is doing, for diagnostics."""
+        return LoopState(
+            self._active,
+            self._controller.mode,
+            self._controller.fault,
+            self._settings.controller == "ilr" and self._predictor is None,
+            self._torque_publisher.get_subscription_count(),
+        )
 
     @property
-    def fault(self) -> str:
-        """What led to the present fault; empty without one."""
-        return self._controller.fault
-
-    @property
-    def active(self) -> bool:
-        """Whether torque goes out."""
-        return self._active
+    def silence(self) -> float:
+        """Time since the last joint state that was answered, s."""
+        return self._watchdog.silence
 
     @property
     def controller(self) -> str:
@@ -117,6 +144,8 @@ class ControlLoop:
         """Answer joint states from now on; the publishers are active already."""
         self._controller.reset()
         self._reader.stamp = None
+        self._velocity.reset()
+        self._watchdog.feed()
         self.statistics.forget()
         self._collector.start()
         self._active = True
@@ -129,16 +158,18 @@ class ControlLoop:
         stamp = self._reader.stamp
         if stamp is not None:
             # A forward_command_controller would go on with its last torque for ever.
-            self._torque.fill(stamp, np.zeros(len(self._settings.limits.joints)))
-            self._torque_publisher.publish(self._torque.message)
+            self._send(stamp, np.zeros(len(self._settings.limits.joints)))
+            # The process may end next, and what is on its way would end with it.
+            self._torque_publisher.wait_for_all_acked(_FAREWELL)
         self._controller.reset()
-        self._mode = self._controller.mode
+        self._events.mode(self._controller.mode, "")
         self._collector.stop()
 
     def destroy(self) -> None:
         """Give up topics and services."""
         self.deactivate()
-        self._requests.destroy()
+        self._requests.disconnect()
+        self._watchdog.destroy()
         self._node.destroy_subscription(self.joint_states)
         self._node.destroy_lifecycle_publisher(self._torque_publisher)
         self._node.destroy_lifecycle_publisher(self._state_publisher)
@@ -148,6 +179,7 @@ class ControlLoop:
         self._settings = settings
         self._decimation = values["controller_state.decimation"]
         self._requests.allow_linear = values["trajectory.allow_linear"]
+        self._watchdog.timeout = values["supervision.silence_timeout"]
         self._controller.gains = settings.gains
         self._controller.limits = settings.limits
         self._controller.supervision = settings.supervision
@@ -173,37 +205,54 @@ class ControlLoop:
             return
         start = time.perf_counter()
         try:
-            command = self._controller.step(*self._reader.read(message))
+            stamp, position, velocity = self._reader.read(message)
         except InvalidDataError as error:
             self._refuse(str(error))
             return
+        if velocity is None:
+            velocity = self._velocity(stamp, position)
+            self._events.velocity_missing(self._cutoff)
+        command = self._controller.step(stamp, position, velocity)
         if command is None:
             self._refuse("not finite or not newer than the last one")
             return
-        self._torque.fill(message.header.stamp, command.torque)
+        self._send(message.header.stamp, command.torque)
+        self._watchdog.feed()
+        self._report(message, command, start, time.perf_counter() - start)
+
+    def _on_silence(self, silence: float) -> None:
+        if not self._active:
+            return
+        torque = self._controller.step_blind(silence)
+        if torque is not None:
+            # The stamp is the last state's: a driver that watches stamps has braked by now, and
+            # does not take it.
+            self._send(self._reader.stamp, torque)
+            self._events.mode(self._controller.mode, self._controller.fault)
+
+    def _send(self, stamp: Time | None, torque: Array) -> None:
+        self._torque.fill(stamp, torque)
         self._torque_publisher.publish(self._torque.message)
-        self._report(message, command, time.perf_counter() - start)
 
     def _refuse(self, reason: str) -> None:
         self.statistics.unusable += 1
-        self._node.get_logger().warning(
-            f"joint state not answered: {reason}", throttle_duration_sec=_LOG_PERIOD
-        )
+        self._events.refused(reason)
 
-    def _report(self, message: JointState, command: Command, loop_time: float) -> None:
+    def _report(
+        self, message: JointState, command: Command, received: float, loop_time: float
+    ) -> None:
         self._cycles += 1
-        self.statistics.add(command, loop_time)
+        limits, settings = self._controller.limits, self._settings
+        fault = command.mode is Mode.FAULT
+        learned = settings.controller == "ilr" and self._predictor is not None and not fault
+        saturated = command.limited and bool((np.abs(command.torque) >= limits.torque).any())
+        self.statistics.add(command, received, loop_time, learned=learned, saturated=saturated)
         if self._cycles % self._decimation == 0:
             self._state.fill(message.header.stamp, command, self.controller, self.model, loop_time)
             self._state_publisher.publish(self._state.message)
-        if command.mode is not self._mode:
-            self._log_mode(command.mode)
+        if saturated:
+            self._events.saturated(command, limits)
+        if learned:
+            self._events.trust(command, settings.fallback)
+        self._events.mode(command.mode, self._controller.fault)
         self._collector.cycle_done()
-
-    def _log_mode(self, mode: Mode) -> None:
-        text = f"{self._mode.name.lower()} -> {mode.name.lower()}"
-        self._mode = mode
-        if mode is Mode.FAULT:
-            self._node.get_logger().error(f"{text}: {self.fault}")
-        else:
-            self._node.get_logger().info(text)

@@ -66,6 +66,7 @@ class ControlSettings:
                 input_timeout=values["supervision.input_timeout"],
                 deceleration=values["stop.deceleration"],
                 let_down_time=values["fault.let_down_time"] if let_down else None,
+                blind_time=values["fault.let_down_time"],
             ),
             gate=ConfidenceGate(
                 values["gate.unseen_trusted"],

@@ -10,9 +10,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
-from ilr_dynamics.control import Command
+from ilr_dynamics.control import Command, Mode
 
-__all__ = ["LoopStatistics", "diagnostic_array"]
+__all__ = ["TRUSTED", "LoopState", "LoopStatistics", "diagnostic_array", "loop_status"]
+
+# Share of the learned torque below which the model does not know, rather than knows less.
+TRUSTED = 0.5
 
 
 @dataclass
@@ -23,10 +26,13 @@ class LoopStatistics:
     ----------
     loop_times : list of float
         From receipt of a joint state to publication of its torque, s, cycle by cycle.
-    gates : list of float
-        Share of the learned torque, cycle by cycle.
-    limited : int
-        Cycles in which a torque or rate limit acted.
+    gates, unseen : list of float
+        Share of the learned torque and weight of the unseen component, cycle by cycle; none for
+        cycles without a learned model.
+    largest_std : float
+        Largest predicted standard deviation of a joint's torque, Nm.
+    limited, saturated : int
+        Cycles in which a torque or rate limit acted, and those at a torque limit.
     unusable : int
         Joint states that were not answered.
     largest_gap : float
@@ -35,30 +41,67 @@ class LoopStatistics:
 
     loop_times: list[float] = field(default_factory=list)
     gates: list[float] = field(default_factory=list)
+    unseen: list[float] = field(default_factory=list)
+    largest_std: float = 0.0
     limited: int = 0
+    saturated: int = 0
     unusable: int = 0
     largest_gap: float = 0.0
+    _receipts: list[float] = field(default_factory=list)
     _last_time: float | None = None
 
-    def add(self, command: Command, loop_time: float) -> None:
-        """Count one cycle."""
+    def add(
+        self,
+        command: Command,
+        received: float,
+        loop_time: float,
+        *,
+        learned: bool,
+        saturated: bool,
+    ) -> None:
+        """Count one cycle.
+
+        Parameters
+        ----------
+        command : Command
+        received : float
+            When the joint state came, s, by a steady clock.
+        loop_time : float
+            From then to the torque, s.
+        learned : bool
+            Whether a learned model was asked.
+        saturated : bool
+            Whether a joint's torque is at its limit.
+        """
         self.loop_times.append(loop_time)
-        self.gates.append(command.feedforward.gate)
+        self._receipts.append(received)
+        if learned:
+            self.gates.append(command.feedforward.gate)
+            self.unseen.append(command.feedforward.unseen_weight)
+            self.largest_std = max(self.largest_std, float(command.feedforward.std.max()))
         self.limited += command.limited
+        self.saturated += saturated
         if self._last_time is not None:
             self.largest_gap = max(self.largest_gap, command.time - self._last_time)
         self._last_time = command.time
 
+    @property
+    def unsure(self) -> int:
+        """Cycles in which most of the torque was not the learned model's."""
+        return sum(gate < TRUSTED for gate in self.gates)
+
     def clear(self) -> None:
         """Begin anew; the gap to the last cycle stays in view."""
-        self.loop_times.clear()
-        self.gates.clear()
-        self.limited = self.unusable = 0
-        self.largest_gap = 0.0
+        for figures in (self.loop_times, self.gates, self.unseen):
+            figures.clear()
+        del self._receipts[:-1]
+        self.limited = self.saturated = self.unusable = 0
+        self.largest_gap = self.largest_std = 0.0
 
     def forget(self) -> None:
         """Clear the last cycle's time too, as the next one does not follow it."""
         self.clear()
+        self._receipts.clear()
         self._last_time = None
 
     def summary(self, period: float) -> dict[str, str]:
@@ -68,15 +111,70 @@ class LoopStatistics:
             "rate [Hz]": f"{cycles / period:.1f}",
             "largest gap [ms]": f"{1e3 * self.largest_gap:.2f}",
             "cycles with a torque or rate limit": str(self.limited),
+            "cycles at a torque limit": str(self.saturated),
             "unusable joint states": str(self.unusable),
         }
+        if len(self._receipts) > 2:
+            intervals = 1e3 * np.diff(self._receipts)
+            jitter = np.abs(intervals - np.median(intervals))
+            figures["jitter of receipt 99 % [ms]"] = f"{np.percentile(jitter, 99):.3f}"
+            figures["largest interval of receipt [ms]"] = f"{intervals.max():.3f}"
         if cycles:
             median, high, largest = 1e3 * np.percentile(self.loop_times, (50, 99, 100))
             figures["loop time median [ms]"] = f"{median:.3f}"
             figures["loop time 99 % [ms]"] = f"{high:.3f}"
             figures["loop time largest [ms]"] = f"{largest:.3f}"
+        if self.gates:
             figures["gate mean"] = f"{np.mean(self.gates):.3f}"
+            figures["gate smallest"] = f"{min(self.gates):.3f}"
+            figures["weight of the unseen mean"] = f"{np.mean(self.unseen):.3f}"
+            figures["predicted std largest [Nm]"] = f"{self.largest_std:.3f}"
+            figures["cycles without trust in the model"] = str(self.unsure)
         return figures
+
+
+@dataclass(frozen=True)
+class LoopState:
+    """What the control loop is doing now.
+
+    Attributes
+    ----------
+    active : bool
+        Whether torque goes out.
+    mode : Mode
+    fault : str
+        What led to a fault.
+    without_model : bool
+        Whether a learned model is wanted and there is none.
+    listeners : int
+        Subscriptions to the torque.
+    """
+
+    active: bool
+    mode: Mode
+    fault: str
+    without_model: bool
+    listeners: int
+
+
+def loop_status(state: LoopState, statistics: LoopStatistics) -> tuple[bytes, str]:
+    """Return a level of DiagnosticStatus, and the state in a few words."""
+    if not state.active:
+        return DiagnosticStatus.OK, "not active"
+    if state.mode is Mode.FAULT:
+        return DiagnosticStatus.ERROR, f"fault: {state.fault}"
+    cycles = len(statistics.loop_times)
+    warnings = {
+        "no joint states": not cycles,
+        f"{statistics.unusable} joint states not answered": statistics.unusable,
+        "nobody listens to the torque": not state.listeners,
+        "a torque at its limit": statistics.saturated,
+        "no model is loaded": state.without_model,
+        "the learned model is not trusted": statistics.unsure > TRUSTED * cycles,
+    }
+    found = [text for text, holds in warnings.items() if holds]
+    level = DiagnosticStatus.WARN if found else DiagnosticStatus.OK
+    return level, ", ".join([state.mode.name.lower(), *found])
 
 
 def diagnostic_array(

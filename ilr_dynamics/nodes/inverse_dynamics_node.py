@@ -10,20 +10,26 @@ from typing import Any
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.msg import SetParametersResult
+from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 
-from ilr_dynamics.control import Mode
 from ilr_dynamics.exceptions import IlrDynamicsError
 from ilr_dynamics.nodes import qos
 from ilr_dynamics.nodes.control_loop import ControlLoop
 from ilr_dynamics.nodes.control_settings import ControlSettings
-from ilr_dynamics.nodes.diagnostics import diagnostic_array
-from ilr_dynamics.nodes.learning_parameters import learning_settings, snapshot_folder
+from ilr_dynamics.nodes.diagnostics import diagnostic_array, loop_status
+from ilr_dynamics.nodes.event_log import EventLog
+from ilr_dynamics.nodes.learning_parameters import (
+    learner_limits,
+    learning_settings,
+    snapshot_folder,
+)
 from ilr_dynamics.nodes.model_services import ModelServices
+from ilr_dynamics.nodes.motion_requests import MotionRequests
 from ilr_dynamics.nodes.parameter_table import changed, declare, read
 from ilr_dynamics.nodes.parameters import PARAMETERS
 from ilr_dynamics.nodes.prompt_executor import PromptExecutor
@@ -44,10 +50,17 @@ class InverseDynamicsNode(LifecycleNode):
         declare(self, PARAMETERS)
         self._description: RobotDescription | None = None
         self._loop: ControlLoop | None = None
-        self._models = ModelServices(self)
+        self._log = EventLog(self.get_logger())
+        self._models = ModelServices(self, self._log)
+        self._requests = MotionRequests(self, self._log)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", qos.STATUS)
         self._period = self.get_parameter("diagnostics.period").value
-        self.create_timer(self._period, self._publish_diagnostics)
+        # Simulated time may stand still, which is when somebody looks at the diagnostics.
+        self.create_timer(
+            self._period,
+            self._publish_diagnostics,
+            clock=Clock(clock_type=ClockType.STEADY_TIME),
+        )
         self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._apply_parameters)
 
@@ -62,7 +75,9 @@ class InverseDynamicsNode(LifecycleNode):
             values = read(self, PARAMETERS)
             self._description = load_description(values["robot"])
             settings = ControlSettings.from_values(values, self._description)
-            self._loop = ControlLoop(self, values, settings, self._description)
+            self._loop = ControlLoop(
+                self, values, settings, self._description, self._requests, self._log
+            )
             self._configure_models(values)
             if values["snapshot"]:
                 self._models.load(values["snapshot"])
@@ -111,7 +126,10 @@ class InverseDynamicsNode(LifecycleNode):
     def _configure_models(self, values: dict[str, Any]) -> None:
         assert self._loop is not None
         self._models.configure(
-            learning_settings(values), snapshot_folder(values), self._loop.set_predictor
+            learning_settings(values),
+            snapshot_folder(values),
+            learner_limits(values),
+            self._loop.set_predictor,
         )
 
     def _tear_down(self) -> None:
@@ -145,15 +163,15 @@ class InverseDynamicsNode(LifecycleNode):
         level, text, details = DiagnosticStatus.OK, "not configured", {}
         hardware = self._description.name if self._description else ""
         if self._loop is not None:
-            text = self._loop.mode.name.lower() if self._loop.active else "not active"
-            if self._loop.mode is Mode.FAULT:
-                level, text = DiagnosticStatus.ERROR, f"fault: {self._loop.fault}"
-            elif self._loop.active and not self._loop.statistics.loop_times:
-                level, text = DiagnosticStatus.WARN, f"{text}, no joint states"
+            state = self._loop.state
+            level, text = loop_status(state, self._loop.statistics)
+            if state.active and not state.listeners:
+                self._log.warning("listeners", "nobody listens to the torque command")
             details = {
                 "controller": self._loop.controller,
                 "model": self._loop.model,
                 "learner": self._models.status,
+                "last joint state answered [s ago]": f"{self._loop.silence:.2f}",
                 **self._loop.statistics.summary(self._period),
             }
             self._loop.statistics.clear()
@@ -162,12 +180,17 @@ class InverseDynamicsNode(LifecycleNode):
         self._diagnostics.publish(message)
 
 
-def main(args: Sequence[str] | None = None) -> None:
-    """Run the node until SIGINT or SIGTERM, then leave with zero torque."""
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node until SIGINT or SIGTERM, then leave with zero torque; 1 if it cannot start."""
     # rclpy's own handlers close the context at once, and no zero torque could be sent any more.
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     stop = StopRequest()
-    node = InverseDynamicsNode()
+    try:
+        node = InverseDynamicsNode()
+    except IlrDynamicsError as error:
+        rclpy.logging.get_logger("inverse_dynamics").error(f"not started: {error}")
+        rclpy.shutdown()
+        return 1
     executor = PromptExecutor(node)
     try:
         while not stop:
@@ -176,7 +199,8 @@ def main(args: Sequence[str] | None = None) -> None:
         node.close()
         executor.shutdown()
         rclpy.shutdown()
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

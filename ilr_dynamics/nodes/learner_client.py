@@ -8,11 +8,19 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.task import Future
 
 from ilr_dynamics.exceptions import LearnerError
-from ilr_dynamics.learning import Failed, Finished, Job, LearnerProcess, Progressed
+from ilr_dynamics.learning import (
+    Failed,
+    Finished,
+    Job,
+    LearnerLimits,
+    LearnerProcess,
+    Progressed,
+)
 
 __all__ = ["LearnerClient"]
 
@@ -28,20 +36,36 @@ class LearnerClient:
         Whose executor runs the timer.
     group : CallbackGroup
         Of the timer; must not exclude callbacks that await `run`.
+
+    Attributes
+    ----------
+    limits : LearnerLimits
+        Of the jobs that are started from now on.
     """
 
     def __init__(self, node: Node, group: CallbackGroup) -> None:
         self.status = "idle"
+        self.limits = LearnerLimits()
         self._title = ""
         self._process: LearnerProcess | None = None
+        self._owner: object = None
         self._future: Future[Mapping[str, Any]] = Future()
         self._on_progress: Callable[[Progressed], None] | None = None
+        # Simulated time may stand still, and an answer must come nevertheless.
         self._timer = node.create_timer(
-            _POLL_PERIOD, self._poll, callback_group=group, autostart=False
+            _POLL_PERIOD,
+            self._poll,
+            callback_group=group,
+            clock=Clock(clock_type=ClockType.STEADY_TIME),
+            autostart=False,
         )
 
     async def run(
-        self, job: Job, title: str, on_progress: Callable[[Progressed], None] | None = None
+        self,
+        job: Job,
+        title: str,
+        on_progress: Callable[[Progressed], None] | None = None,
+        owner: object = None,
     ) -> Mapping[str, Any]:
         """Run a job to its end.
 
@@ -52,6 +76,8 @@ class LearnerClient:
             Says what is going on to whom asks meanwhile.
         on_progress : callable, optional
             Called with each progress.
+        owner : object, optional
+            Who may `cancel` it by naming himself.
 
         Returns
         -------
@@ -67,16 +93,17 @@ class LearnerClient:
             raise LearnerError(
                 f"the learner is busy ({self.status}): expected one request at a time"
             )
-        self._process = LearnerProcess(job)
+        self._process = LearnerProcess(job, limits=self.limits)
+        self._owner = owner
         self._future = Future()
         self._on_progress = on_progress
         self.status = self._title = title
         self._timer.reset()
         return await self._future
 
-    def cancel(self) -> None:
-        """Ask the running job, if there is one, to stop; `run` then raises."""
-        if self._process is not None:
+    def cancel(self, owner: object = None) -> None:
+        """Ask the running job, of ``owner`` if one is named, to stop; `run` then raises."""
+        if self._process is not None and (owner is None or owner is self._owner):
             self._process.cancel()
 
     def close(self) -> None:

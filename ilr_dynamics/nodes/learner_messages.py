@@ -34,9 +34,10 @@ def fill_learned(answer: UpdateModel.Response | Learn.Result, values: Mapping[st
     values : mapping
         What the learner returned for an `UpdateJob`.
     """
+    refusal: str = values["refusal"]
     rejected: dict[str, int] = values["rejected"]
-    answer.success = True
-    answer.message = (
+    answer.success = not refusal
+    answer.message = refusal or (
         f"learned from {values['samples_used']} samples in {values['learning_time']:.1f} s"
     )
     answer.samples_used = values["samples_used"]

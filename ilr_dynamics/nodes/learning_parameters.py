@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from ilr_dynamics.exceptions import InvalidParameterError
-from ilr_dynamics.learning import LearningSettings
+from ilr_dynamics.learning import LearnerLimits, LearningSettings
 from ilr_dynamics.recording import SampleSettings
 
-__all__ = ["learning_settings", "snapshot_folder"]
+__all__ = ["learner_limits", "learning_settings", "snapshot_folder"]
 
 
 def learning_settings(values: Mapping[str, Any]) -> LearningSettings:
@@ -57,6 +57,12 @@ def _scales(values: Mapping[str, Any], kind: str) -> list[float]:
             f"parameter {name} is {scales}: expected {n_joints} positive numbers, one a joint"
         )
     return scales
+
+
+def learner_limits(values: Mapping[str, Any]) -> LearnerLimits:
+    """Return what the learner process may take."""
+    megabytes = values["learning.memory_limit"]
+    return LearnerLimits(values["learning.timeout"], 1e6 * megabytes if megabytes else math.inf)
 
 
 def snapshot_folder(values: Mapping[str, Any]) -> Path:

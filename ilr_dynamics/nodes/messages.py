@@ -55,8 +55,11 @@ class JointStateReader:
         self._names: list[str] | None = None
         self._order: NDArray[np.intp] = np.arange(0)
 
-    def read(self, message: JointState) -> tuple[float, Array, Array]:
+    def read(self, message: JointState) -> tuple[float, Array, Array | None]:
         """Return time (s), position (n_joints,), rad, and velocity (n_joints,), rad/s.
+
+        The velocity is None where the driver measures none: it then sends no velocities or, as
+        ros2_control's joint_state_broadcaster does, only NaN.
 
         Raises
         ------
@@ -67,17 +70,21 @@ class JointStateReader:
             self._order = joint_order(message.name, self._joints, allow_extra=True)
             self._names = message.name
         n_names = len(self._names)
-        if len(message.position) != n_names or len(message.velocity) != n_names:
+        if len(message.position) != n_names or len(message.velocity) not in (0, n_names):
             raise InvalidDataError(
                 f"the joint state names {n_names} joints but holds {len(message.position)} "
-                f"positions and {len(message.velocity)} velocities: expected {n_names} of each"
+                f"positions and {len(message.velocity)} velocities: expected {n_names} of each, "
+                "or no velocities at all"
             )
         self.stamp = message.header.stamp
-        return (
-            seconds(self.stamp),
-            np.array(message.position)[self._order],
-            np.array(message.velocity)[self._order],
-        )
+        position = np.array(message.position)[self._order]
+        velocity = None
+        if message.velocity:
+            velocity = np.array(message.velocity)[self._order]
+            # One number shows next to always that there are some.
+            if velocity[0] != velocity[0] and np.isnan(velocity).all():
+                velocity = None
+        return seconds(self.stamp), position, velocity
 
 
 class TorqueCommand(Protocol):

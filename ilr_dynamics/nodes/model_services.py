@@ -12,15 +12,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rclpy.action import ActionServer, CancelResponse
-from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.lifecycle import LifecycleNode
 
 from ilr_dynamics.exceptions import IlrDynamicsError, LearnerError, SnapshotError
-from ilr_dynamics.learning import LearningSettings, LoadJob, Progressed, SaveJob, UpdateJob
+from ilr_dynamics.learning import (
+    LearnerLimits,
+    LearningSettings,
+    LoadJob,
+    Progressed,
+    SaveJob,
+    UpdateJob,
+)
+from ilr_dynamics.nodes.event_log import EventLog
+from ilr_dynamics.nodes.learn_action import LearnAction
 from ilr_dynamics.nodes.learner_client import LearnerClient
-from ilr_dynamics.nodes.learner_messages import feedback, fill_learned
+from ilr_dynamics.nodes.learner_messages import fill_learned
 from ilr_dynamics.regression import Predictor
 from ilr_dynamics.robot import identified_dynamics  # noqa: F401  # a predictor may hold some
 from ilr_dynamics_msgs.action import Learn
@@ -46,10 +53,12 @@ class ModelServices:
     Parameters
     ----------
     node : LifecycleNode
+    log : EventLog
     """
 
-    def __init__(self, node: LifecycleNode) -> None:
+    def __init__(self, node: LifecycleNode, log: EventLog) -> None:
         self._node = node
+        self._log = log
         # A callback that awaits the learner must not hold up any other.
         group = ReentrantCallbackGroup()
         self._learner = LearnerClient(node, group)
@@ -63,14 +72,7 @@ class ModelServices:
             (SaveSnapshot, "~/save_snapshot", self._on_save),
         ):
             node.create_service(kind, name, callback, callback_group=group)
-        self._action = ActionServer(
-            node,
-            Learn,
-            "~/learn",
-            self._on_learn,
-            cancel_callback=self._on_cancel,
-            callback_group=group,
-        )
+        self._action = LearnAction(node, group, self._learner, self._learn, log)
 
     @property
     def status(self) -> str:
@@ -81,6 +83,7 @@ class ModelServices:
         self,
         settings: LearningSettings,
         snapshot_folder: Path,
+        limits: LearnerLimits,
         set_predictor: Callable[[Predictor, str], None],
     ) -> None:
         """Serve from now on.
@@ -90,10 +93,13 @@ class ModelServices:
         settings : LearningSettings
         snapshot_folder : Path
             For snapshots that have no place of their own.
+        limits : LearnerLimits
+            Of the learner process.
         set_predictor : callable
             Takes a finished predictor and the identity of its model.
         """
         self._use = _Use(settings, snapshot_folder, set_predictor)
+        self._learner.limits = limits
 
     def unconfigure(self) -> None:
         """Refuse requests from now on, and forget the model."""
@@ -115,7 +121,7 @@ class ModelServices:
         try:
             await self._load(snapshot_uri)
         except IlrDynamicsError as error:
-            self._node.get_logger().error(f"snapshot not loaded: {error}")
+            self._log.error("load", f"snapshot not loaded: {error}")
 
     async def _load(self, snapshot_uri: str) -> Mapping[str, Any]:
         job = LoadJob(snapshot_uri, self._scratch.name, self._configured().settings)
@@ -127,6 +133,7 @@ class ModelServices:
         self,
         request: UpdateModel.Request | Learn.Goal,
         on_progress: Callable[[Progressed], None] | None = None,
+        owner: object = None,
     ) -> Mapping[str, Any]:
         use = self._configured()
         name = f"{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:8]}.npz"
@@ -136,9 +143,12 @@ class ModelServices:
             settings=use.settings,
             snapshot=self._base,
             snapshot_uri=request.snapshot_uri or str(_existing(use.snapshot_folder) / name),
+            accept_worse=request.accept_worse,
         )
-        result = await self._learner.run(job, f"learning from {request.bag_uri}", on_progress)
-        self._take(result, result["snapshot"])
+        title = f"learning from {request.bag_uri}"
+        result = await self._learner.run(job, title, on_progress, owner)
+        if not result["refusal"]:
+            self._take(result, result["snapshot"])
         return result
 
     def _configured(self) -> _Use:
@@ -152,13 +162,14 @@ class ModelServices:
         path = Path(result["predictor"])
         predictor = Predictor.open(path)
         # The mapping keeps the contents alive.
-        path.unlink()
+        path.unlink(missing_ok=True)
         use.set_predictor(predictor, identity)
         if self._base is not None:
             Path(self._base).unlink(missing_ok=True)
         self._base = result["base"]
-        self._node.get_logger().info(
-            f"model {identity}: {result['components']} components, {result['samples']} samples"
+        self._log.info(
+            "model",
+            f"model {identity}: {result['components']} components, {result['samples']} samples",
         )
 
     async def _on_update(
@@ -167,7 +178,9 @@ class ModelServices:
         try:
             fill_learned(response, await self._learn(request))
         except IlrDynamicsError as error:
-            self._fail("update_model", response, error)
+            response.message = str(error)
+        if not response.success:
+            self._log.error("update_model", f"update_model: {response.message}")
         return response
 
     async def _on_load(
@@ -201,31 +214,10 @@ class ModelServices:
         response.snapshot_uri = result["snapshot"]
         return response
 
-    async def _on_learn(self, goal: ServerGoalHandle) -> Learn.Result:
-        def publish(progress: Progressed) -> None:
-            goal.publish_feedback(feedback(progress))
-
-        result = Learn.Result()
-        try:
-            fill_learned(result, await self._learn(goal.request, publish))
-        except IlrDynamicsError as error:
-            self._fail("learn", result, error)
-            if goal.is_cancel_requested:
-                goal.canceled()
-            else:
-                goal.abort()
-            return result
-        goal.succeed()
-        return result
-
-    def _on_cancel(self, goal: ServerGoalHandle) -> CancelResponse:
-        self._learner.cancel()
-        return CancelResponse.ACCEPT
-
     def _fail(self, name: str, answer: Any, error: IlrDynamicsError) -> None:
         answer.success = False
         answer.message = str(error)
-        self._node.get_logger().error(f"{name}: {error}")
+        self._log.error(name, f"{name}: {error}")
 
 
 def _existing(folder: Path) -> Path:

@@ -4,88 +4,88 @@
 
 from __future__ import annotations
 
-import time
-
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from ilr_dynamics.control import Mode, TrackingController
-from ilr_dynamics.exceptions import IlrDynamicsError
+from ilr_dynamics.exceptions import IlrDynamicsError, TrajectoryError
 from ilr_dynamics.nodes import qos
+from ilr_dynamics.nodes.event_log import EventLog
 from ilr_dynamics.nodes.messages import joint_path, start_time
 
 __all__ = ["MotionRequests"]
-
-# Log lines of one kind are at least this far apart, s.
-_LOG_PERIOD = 1.0
 
 
 class MotionRequests:
     """The topic ~/joint_trajectory and the services ~/stop and ~/hold.
 
+    They exist as long as the node, so that an answer can always be given.
+
     Parameters
     ----------
     node : Node
-    controller : TrackingController
-        Is told what is asked, between two of its cycles.
-    allow_linear : bool
-        Whether trajectories of positions alone are followed.
+    log : EventLog
     """
 
-    def __init__(self, node: Node, controller: TrackingController, allow_linear: bool) -> None:
-        self.allow_linear = allow_linear
-        self._node = node
-        self._controller = controller
-        self._refusal, self._refused_at = "", 0.0
-        self._trajectories = node.create_subscription(
+    def __init__(self, node: Node, log: EventLog) -> None:
+        self.allow_linear = False
+        self._log = log
+        self._controller: TrackingController | None = None
+        node.create_subscription(
             JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.REQUEST
         )
-        self._services = [
-            node.create_service(Trigger, "~/stop", self._on_stop),
-            node.create_service(Trigger, "~/hold", self._on_hold),
-        ]
+        node.create_service(Trigger, "~/stop", self._on_stop)
+        node.create_service(Trigger, "~/hold", self._on_hold)
 
-    def destroy(self) -> None:
-        """Give up topic and services."""
-        self._node.destroy_subscription(self._trajectories)
-        for service in self._services:
-            self._node.destroy_service(service)
+    def connect(self, controller: TrackingController, allow_linear: bool) -> None:
+        """Tell a controller from now on what is asked, between two of its cycles.
+
+        Parameters
+        ----------
+        controller : TrackingController
+        allow_linear : bool
+            Whether trajectories of positions alone are followed.
+        """
+        self._controller, self.allow_linear = controller, allow_linear
+
+    def disconnect(self) -> None:
+        """Answer without a controller from now on."""
+        self._controller = None
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
-        logger = self._node.get_logger()
         try:
+            if self._controller is None:
+                raise TrajectoryError("the node is not configured: expected it to be active")
             path = joint_path(
                 message, self._controller.limits.joints, allow_linear=self.allow_linear
             )
             self._controller.set_trajectory(path, start_time(message))
         except IlrDynamicsError as error:
-            self._log_refusal(str(error))
+            self._log.error("trajectory refused", f"trajectory refused: {error}")
             return
-        logger.info(
+        self._log.info(
+            "trajectory accepted",
             f"trajectory of {len(path.times)} points and {path.end:.2f} s accepted",
-            throttle_duration_sec=_LOG_PERIOD,
         )
 
-    def _log_refusal(self, reason: str) -> None:
-        """Log every new reason at once, and one that is repeated now and then."""
-        now = time.monotonic()
-        if reason != self._refusal or now - self._refused_at > _LOG_PERIOD:
-            self._node.get_logger().error(f"trajectory refused: {reason}")
-            self._refusal, self._refused_at = reason, now
-
     def _on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        self._controller.stop()
-        return self._answer(response)
+        if self._controller is not None:
+            self._controller.stop()
+        return self._answer("stop", response)
 
     def _on_hold(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        self._controller.hold()
-        return self._answer(response)
+        if self._controller is not None:
+            self._controller.hold()
+        return self._answer("hold", response)
 
-    def _answer(self, response: Trigger.Response) -> Trigger.Response:
-        mode = self._controller.mode
+    def _answer(self, asked: str, response: Trigger.Response) -> Trigger.Response:
         response.success = True
-        response.message = self._controller.fault or mode.name.lower()
-        if mode is Mode.WAITING:
+        if self._controller is None:
+            response.message = "not configured: no torque goes out"
+        elif self._controller.mode is Mode.WAITING:
             response.message = "waiting for joint states: no torque goes out"
+        else:
+            response.message = self._controller.fault or self._controller.mode.name.lower()
+        self._log.info(asked, f"asked to {asked}: {response.message}")
         return response

@@ -9,7 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
-from rclpy.exceptions import ParameterUninitializedException
+from rclpy.exceptions import (
+    InvalidParameterTypeException,
+    InvalidParameterValueException,
+    ParameterUninitializedException,
+)
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
@@ -72,9 +76,18 @@ class ParameterRow:
 
 
 def declare(node: Node, table: Sequence[ParameterRow]) -> None:
-    """Declare the parameters of a table; the parameter file's values go before its defaults."""
+    """Declare the parameters of a table; the parameter file's values go before its defaults.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a value of the parameter file is of another type or out of range.
+    """
     for row in table:
-        node.declare_parameter(row.name, row.default, row.descriptor())
+        try:
+            node.declare_parameter(row.name, row.default, row.descriptor())
+        except (InvalidParameterTypeException, InvalidParameterValueException) as error:
+            raise InvalidParameterError(f"parameter {row.name}: {error}") from error
 
 
 def read(node: Node, table: Sequence[ParameterRow]) -> dict[str, Value]:

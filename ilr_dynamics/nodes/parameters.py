@@ -118,6 +118,23 @@ PARAMETERS = (
         0.001,
         10.0,
     ),
+    Row(
+        "supervision.silence_timeout",
+        0.5,
+        "time without joint states from which on the arm is let down",
+        "s",
+        0.1,
+        60.0,
+    ),
+    Row(
+        "velocity_filter.cutoff",
+        30.0,
+        "low-pass on differentiated positions, where joint states hold no velocities",
+        "Hz",
+        1.0,
+        1000.0,
+        read_only=True,
+    ),
     Row("stop.deceleration", 5.0, "deceleration of a stop", "rad/s^2", 0.1, 100.0),
     Row(
         "fault.action",
@@ -128,7 +145,7 @@ PARAMETERS = (
     Row(
         "fault.let_down_time",
         3.0,
-        "time over which the arm is let down",
+        "time over which the arm is let down, also if joint states stop coming",
         "s",
         0.1,
         60.0,
@@ -170,5 +187,14 @@ PARAMETERS = (
         True,
         "count samples between which the arm hardly moves as one",
     ),
+    Row(
+        "learning.timeout",
+        300.0,
+        "longest time without progress of the learner process, which is killed then",
+        "s",
+        1.0,
+        86400.0,
+    ),
+    Row("learning.memory_limit", 4000, "memory of the learner process; 0: any", "MB", 0, 10**6),
     Row("learning.random_state", 0, "seed of the learner", "", 0, 2**31 - 1),
 )

@@ -49,6 +49,9 @@ class SampleSettings:
         show whether brakes carry the arm.
     minimum_samples : int
         Refuse recordings that give fewer.
+    minimum_range : float
+        Refuse recordings in which no joint moves further, rad: they show the weight of one
+        posture at best, or brakes.
     """
 
     # Measured on the simulated arm (500 Hz, 4096 counts a motor turn, gears 18 to 42, motions
@@ -67,6 +70,7 @@ class SampleSettings:
     torque_limit: Sequence[float] | None = None
     minimum_speed: float | None = None
     minimum_samples: int = 100
+    minimum_range: float = 0.01
 
 
 DEFAULT_SETTINGS = SampleSettings()
@@ -167,7 +171,7 @@ def training_samples(recording: Recording, settings: SampleSettings = DEFAULT_SE
     InvalidParameterError
         A setting is out of range.
     RecordingError
-        Too few samples are left.
+        Too few samples are left, or nothing moved.
     """
     _check_settings(settings, len(recording.joint_names))
     reason = np.zeros(len(recording.stamp), dtype=np.uint8)
@@ -182,6 +186,13 @@ def training_samples(recording: Recording, settings: SampleSettings = DEFAULT_SE
             f"the recording gives {np.count_nonzero(used)} samples from "
             f"{len(reason) + recording.rejected.total()} joint states; expected at least "
             f"{settings.minimum_samples} ({describe_rejections(rejected)})"
+        )
+    n_joints = len(recording.joint_names)
+    moved = float(np.ptp(X[used, :n_joints], axis=0).max())
+    if moved < settings.minimum_range:
+        raise RecordingError(
+            f"nothing moved in the recording: the largest range of a joint is {moved:.2g} rad; "
+            f"expected at least {settings.minimum_range:g} rad"
         )
     return Samples(
         time=recording.time[used],

@@ -116,8 +116,48 @@ def test_brake_decelerates_as_asked(source, limits):
 
 
 def test_brake_ends_within_the_position_range(source, limits):
-    source.follow(JointPath([0.0, 1.0], [[0.0, 0.0], [1.95, 0.0]]), None, limits, TOLERANCE)
-    run(source, 100.0, 0.99)
+    source.follow(JointPath([0.0, 1.6], [[0.0, 0.0], [1.97, 0.0]]), None, limits, TOLERANCE)
+    run(source, 100.0, 1.59)
     source.brake(5.0, limits)
-    _, states = run(source, 100.99, 1.0)
+    _, states = run(source, 101.59, 1.0)
     assert states[-1, 0, 0] == limits.position_upper[0]
+    assert states[:, 0, 0].max() < limits.position_upper[0] + 0.01
+
+
+def test_path_that_would_be_left_beyond_a_limit_while_it_is_joined_is_refused(source, limits):
+    source.hold(np.array([1.99, 0.0]))
+    leaving = JointPath([0.0, 1.0], [[1.95, 0.0], [1.5, 0.0]], [[0.9, 0.0], [0.0, 0.0]])
+    with pytest.raises(TrajectoryError, match="joint j1 would be at 2.0"):
+        source.follow(leaving, None, limits, TOLERANCE)
+
+
+def test_arm_that_rests_beyond_a_limit_is_led_back_and_no_further(source, limits):
+    source.hold(np.array([2.04, 0.0]))
+    zero = np.zeros((1, 2))
+    with pytest.raises(TrajectoryError, match="joint j1 would be at 2.040 rad"):
+        source.follow(JointPath([1.0], [[2.04, 0.0]], zero, zero), None, limits, TOLERANCE)
+    source.follow(JointPath([1.0], [[1.5, 0.0]], zero, zero), None, limits, TOLERANCE)
+    _, states = run(source, 100.0, 1.2)
+    assert states[:, 0, 0].max() < 2.04 + 1e-9
+    np.testing.assert_allclose(states[-1, 0], [1.5, 0.0])
+
+
+def test_paths_that_replace_each_other_every_50_ms_do_not_jump(source, limits, sway):
+    states = []
+    for k in range(19):
+        source.follow(sway, 100.0, limits, TOLERANCE)
+        states.append(run(source, 100.0 + 0.05 * k, 0.05)[1])
+    states = np.concatenate(states)
+    assert_continuous(states[1:], 700.0)
+    np.testing.assert_allclose(states[-1, 0], sway.sample(0.95).position, atol=1e-6)
+
+
+def test_paths_from_other_places_every_50_ms_do_not_jump_either(source, limits):
+    states = []
+    for k in range(20):
+        target = 0.05 * (-1.0) ** k
+        source.follow(JointPath([0.0], [[target, -target]]), None, limits, TOLERANCE)
+        states.append(run(source, 100.0 + 0.05 * k, 0.05)[1])
+    states = np.concatenate(states)
+    assert_continuous(states[1:], 2000.0)
+    assert np.abs(states[:, 0]).max() < 0.06

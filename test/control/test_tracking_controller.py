@@ -233,6 +233,43 @@ def test_state_that_is_not_finite_is_not_answered(cycles, bad):
     assert cycles.controller.step(bad, REST, REST) is None
 
 
+def test_arm_without_joint_states_is_let_down_and_then_left_alone(tracking, limits):
+    before = tracking.step(*moving(tracking)).torque
+    silences = 0.5 + 0.02 * np.arange(400)
+    torques = [tracking.controller.step_blind(silence) for silence in silences]
+    assert tracking.controller.mode is Mode.FAULT
+    assert tracking.controller.fault == "no joint state for 0.500 s"
+    sent = np.array([before, *(torque for torque in torques if torque is not None)])
+    assert (np.abs(np.diff(sent, axis=0)) <= limits.torque_rate * PERIOD + 1e-12).all()
+    # The fault's feed-forward alone is on its way out: half of it after half of the time.
+    np.testing.assert_allclose(sent[1 + 75], [0.5, 0.5], atol=0.01)
+    np.testing.assert_array_equal(sent[-1], [0.0, 0.0])
+    assert len(sent) < 160
+    assert torques[-1] is None
+
+
+def test_joint_states_that_come_back_find_a_fault(tracking, limits):
+    for silence in (0.5, 0.52, 0.54):
+        torque = tracking.controller.step_blind(silence)
+    command = tracking.step([0.1, 0.0])
+    assert command.mode is Mode.FAULT
+    assert (np.abs(command.torque - torque) <= limits.torque_rate * PERIOD + 1e-12).all()
+    tracking.controller.step_blind(0.7)
+    assert tracking.controller.fault == "no joint state for 0.700 s"
+    tracking.controller.hold()
+    assert tracking.step([0.1, 0.0]).mode is Mode.HOLDING
+
+
+def test_burst_after_a_dropout_is_answered_within_the_rate_limit(cycles, limits):
+    torques = [cycles.run(0.2).torque]
+    torques.append(cycles.step([0.02, 0.0], after=0.08).torque)
+    torques += [cycles.step([0.02, 0.0], after=1e-5).torque for _ in range(20)]
+    assert cycles.controller.mode is Mode.HOLDING
+    jumps = np.abs(np.diff(torques, axis=0))
+    assert (jumps[0] <= limits.torque_rate * PERIOD + 1e-9).all()
+    assert (jumps[1:] <= limits.torque_rate * 1e-5 + 1e-9).all()
+
+
 def test_feedforward_that_is_not_finite_is_a_fault(cycles):
     cycles.run(0.2)
     cycles.controller.set_feedforward(Constant(np.nan, 0.0))

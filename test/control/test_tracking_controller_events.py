@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whatever happens, in whatever order, the torque stays finite and bounded in size and rate."""
 
+import dataclasses
+
 import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -64,11 +66,32 @@ class AnyEvents(RuleBasedStateMachine):
         self.time = time
         assert self.controller.mode is not Mode.WAITING
         assert (self.controller.mode is Mode.FAULT) == bool(self.controller.fault)
-        assert np.isfinite(command.torque).all()
-        assert (np.abs(command.torque) <= LIMITS.torque).all()
-        jump = np.abs(command.torque - self.torque)
-        assert (jump <= LIMITS.torque_rate * min(max(elapsed, 0.0), PERIOD) + 1e-9).all()
-        self.torque = command.torque
+        self.check(command.torque, min(max(elapsed, 0.0), PERIOD))
+
+    def check(self, torque, elapsed):
+        assert np.isfinite(torque).all()
+        # A limit that was lowered is reached at the rate limit.
+        bound = np.maximum(self.controller.limits.torque, np.abs(self.torque))
+        assert (np.abs(torque) <= bound).all()
+        assert (np.abs(torque - self.torque) <= LIMITS.torque_rate * elapsed + 1e-9).all()
+        self.torque = torque
+
+    @rule(silence=st.floats(0.1, 10.0), ticks=st.integers(1, 100))
+    def go_blind(self, silence, ticks):
+        for k in range(ticks):
+            torque = self.controller.step_blind(silence + 0.02 * k)
+            if self.controller.mode is Mode.WAITING:
+                assert torque is None
+                return
+            assert self.controller.mode is Mode.FAULT
+            if torque is None:
+                assert not self.torque.any()
+            else:
+                self.check(torque, PERIOD)
+
+    @rule(torque=st.floats(0.0, 20.0))
+    def exchange_limits(self, torque):
+        self.controller.limits = dataclasses.replace(LIMITS, torque=[torque, torque])
 
     @rule(after=steps, position=measured, velocity=measured)
     def any_state(self, after, position, velocity):

@@ -14,8 +14,17 @@ from pathlib import Path
 import pytest
 
 from ilr_dynamics.exceptions import LearnerError
-from ilr_dynamics.learning import Failed, Finished, LearnerProcess, Progressed, UpdateJob
+from ilr_dynamics.learning import (
+    Failed,
+    Finished,
+    LearnerLimits,
+    LearnerProcess,
+    Progressed,
+    SaveJob,
+    UpdateJob,
+)
 from ilr_dynamics.learning.jobs import encode_job
+from ilr_dynamics.regression import load_snapshot
 
 TIMEOUT = 60.0
 
@@ -99,12 +108,14 @@ def test_polling_and_starting_do_not_wait(long_job):
     assert sorted(times)[-10] < 0.02
 
 
-def test_learner_runs_at_low_priority_in_a_group_of_its_own(busy_learner):
+def test_learner_yields_to_the_controller_in_a_group_of_its_own(busy_learner):
     pid = busy_learner.pid
     assert os.getpriority(os.PRIO_PROCESS, pid) >= 10
     assert os.getpgid(pid) == pid != os.getpgid(0)
     threads = len(list(Path(f"/proc/{pid}/task").iterdir()))
     assert threads == 1
+    # The kernel, short of memory, kills it before the controller.
+    assert Path(f"/proc/{pid}/oom_score_adj").read_text().strip() == "1000"
 
 
 def test_cancelled_learner_ends_and_leaves_nothing(busy_learner, tmp_path):
@@ -127,6 +138,58 @@ def test_learner_killed_by_someone_else_is_a_failure(busy_learner, tmp_path):
     assert isinstance(last, Failed)
     assert "ended without a result (signal SIGKILL" in last.message
     assert list(tmp_path.iterdir()) == []
+
+
+def test_learner_that_hangs_is_killed(job):
+    code = "print('{}', flush=True); import time; time.sleep(60)"
+    progress = '{"event": "progress", "stage": "reading", "fraction": 0.5, "lower_bound": null}'
+    limits = LearnerLimits(timeout=2.0)
+    learner = LearnerProcess(job, python(code.format(progress)), limits)
+    *_, seen, last = collect(learner)
+    assert isinstance(seen, Progressed)
+    assert isinstance(last, Failed)
+    assert "made no progress for 2 s and was killed" in last.message
+    assert not is_running(learner.pid)
+
+
+def test_learner_that_does_not_stop_when_asked_to_is_killed(busy_learner):
+    os.kill(busy_learner.pid, signal.SIGSTOP)
+    busy_learner.cancel()
+    assert collect(busy_learner)[-1] == Failed("learning was cancelled")
+    assert not is_running(busy_learner.pid)
+
+
+def test_learner_that_needs_too_much_memory_says_so(bag, arm_settings, tmp_path):
+    # 923 terms, whose products take 7 MB for each component.
+    huge = replace(arm_settings, model={"n_components": 99, "features": "polynomial", "degree": 6})
+    job = UpdateJob(str(bag), str(tmp_path), huge)
+    last = collect(LearnerProcess(job, limits=LearnerLimits(memory=400e6)))[-1]
+    assert isinstance(last, Failed)
+    assert "ran out of memory" in last.message
+    assert "a higher learning.memory_limit" in last.message
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_snapshot_survives_a_kill_in_the_middle_of_saving(bag, arm_settings, tmp_path):
+    snapshot = tmp_path / "model.npz"
+    first = UpdateJob(str(bag), str(tmp_path), arm_settings, snapshot_uri=str(snapshot))
+    assert isinstance(collect(LearnerProcess(first))[-1], Finished)
+    again = encode_job(SaveJob(str(snapshot), str(snapshot), arm_settings, overwrite=True))
+    code = f"""
+from ilr_dynamics.learning.jobs import decode_job
+from ilr_dynamics.learning.worker import run_job
+job = decode_job({again!r})
+while True:
+    run_job(job, None)
+    print("saved", flush=True)
+"""
+    for delay in (0.0, 0.004):
+        saver = subprocess.Popen(python(code), stdout=subprocess.PIPE, text=True)
+        assert saver.stdout.readline() == "saved\n"
+        time.sleep(delay)
+        saver.kill()
+        saver.communicate()
+        assert load_snapshot(snapshot).n_samples_ > 700
 
 
 def test_cancel_after_the_end_changes_nothing(job):

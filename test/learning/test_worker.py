@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import json
+import resource
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,14 +21,20 @@ from ilr_dynamics.learning.worker import run_job
 from ilr_dynamics.regression import Predictor, load_snapshot
 
 
-def run_worker(line):
-    """Run the real process; return its events, exit code and log."""
+def run_worker(line, file_size=None):
+    """Run the real process, if asked with a limit of file sizes; return events, code and log."""
+
+    def limit():
+        if file_size is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, file_size)
+
     done = subprocess.run(
         [sys.executable, "-m", "ilr_dynamics.learning.worker"],
         input=line + "\n",
         capture_output=True,
         text=True,
         timeout=60,
+        preexec_fn=limit,
     )
     return [json.loads(line) for line in done.stdout.splitlines()], done.returncode, done.stderr
 
@@ -141,6 +149,43 @@ def test_update_from_a_truncated_bag_changes_nothing(bag, arm_settings, tmp_path
     with pytest.raises(RecordingError, match="damaged or truncated"):
         run_job(UpdateJob(str(copy), str(folder), arm_settings), ignore)
     assert list(folder.iterdir()) == []
+
+
+def test_update_that_is_worse_leaves_no_files_and_says_why(record_motion, arm_settings, tmp_path):
+    # A motion that passes the same states again, the second time with the right sign of torque.
+    again = {"frequencies": (1.0, 2.0)}
+    snapshot = tmp_path / "known.npz"
+    learn_from_recording(record_motion(**again), arm_settings)[0].save(snapshot)
+    spoilt_bag = record_motion(**again, wrong_until=0.8)
+    folder = tmp_path / "out"
+    folder.mkdir()
+    job = UpdateJob(str(spoilt_bag), str(folder), arm_settings, str(snapshot))
+    result = run_job(job, ignore)
+    assert "worse on the newest tenth" in result["refusal"]
+    assert result["worse"] and result["samples_used"] > 700
+    assert list(folder.iterdir()) == []
+    accepted = run_job(replace(job, accept_worse=True), ignore)
+    assert accepted["worse"] and not accepted["refusal"]
+    assert load_snapshot(accepted["snapshot"]).n_samples_ == accepted["samples"]
+
+
+def test_disk_that_is_full_at_the_end_leaves_nothing(bag, arm_settings, tmp_path, snapshot):
+    before = snapshot.read_bytes()
+    folder = tmp_path / "out"
+    folder.mkdir()
+    # Files that may not grow further fail in the middle of writing, as on a full disk.
+    full = (len(before) // 2, resource.RLIM_INFINITY)
+    target = str(tmp_path / "new.npz")
+    job = UpdateJob(str(bag), str(folder), arm_settings, snapshot_uri=target)
+    events, exit_code, _ = run_worker(encode_job(job), full)
+    assert exit_code == 1
+    assert "cannot write" in events[-1]["message"]
+    assert list(folder.iterdir()) == []
+    job = SaveJob(str(snapshot), str(snapshot), arm_settings, overwrite=True)
+    events, _, _ = run_worker(encode_job(job), full)
+    assert events[-1]["event"] == "error"
+    assert snapshot.read_bytes() == before
+    assert set(tmp_path.iterdir()) == {snapshot, folder}
 
 
 def test_load_leaves_a_copy_and_a_predictor(arm_settings, tmp_path, snapshot, model):

@@ -1,44 +1,123 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
+from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
+import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
 
-from ilr_dynamics.nodes.diagnostics import LoopStatistics, diagnostic_array
+from ilr_dynamics.control import Mode
+from ilr_dynamics.nodes.diagnostics import (
+    LoopState,
+    LoopStatistics,
+    diagnostic_array,
+    loop_status,
+)
+
+TRACKING = LoopState(active=True, mode=Mode.TRACKING, fault="", without_model=False, listeners=1)
 
 
-def cycle(time, gate=1.0, limited=False):
-    return SimpleNamespace(time=time, limited=limited, feedforward=SimpleNamespace(gate=gate))
+def add(statistics, time, *, gate=1.0, limited=False, saturated=False, learned=True, late=0.0):
+    feedforward = SimpleNamespace(gate=gate, unseen_weight=1.0 - gate, std=np.array([0.5, 2.0]))
+    command = SimpleNamespace(time=time, limited=limited, feedforward=feedforward)
+    loop_time = 1e-4 * (1 + round(time / 0.002) % 2)
+    statistics.add(command, time + late, loop_time, learned=learned, saturated=saturated)
+
+
+@pytest.fixture
+def busy():
+    """A hundred cycles without a fault in them."""
+    statistics = LoopStatistics()
+    for k in range(100):
+        add(statistics, 0.002 * k)
+    return statistics
 
 
 def test_figures_of_a_period():
     statistics = LoopStatistics()
     for k in range(100):
-        statistics.add(cycle(0.002 * k, gate=0.5, limited=k == 7), loop_time=1e-4 * (1 + k % 2))
+        add(
+            statistics,
+            0.002 * k,
+            gate=0.5 if k else 0.25,
+            limited=k in (7, 8),
+            saturated=k == 7,
+            late=0.001 * (k == 50),
+        )
     statistics.unusable = 3
     figures = statistics.summary(period=0.2)
     assert figures["rate [Hz]"] == "500.0"
     assert figures["largest gap [ms]"] == "2.00"
-    assert figures["cycles with a torque or rate limit"] == "1"
+    assert figures["largest interval of receipt [ms]"] == "3.000"
+    assert 0.0 < float(figures["jitter of receipt 99 % [ms]"]) <= 1.0
+    assert figures["cycles with a torque or rate limit"] == "2"
+    assert figures["cycles at a torque limit"] == "1"
     assert figures["unusable joint states"] == "3"
     assert figures["loop time median [ms]"] == "0.150"
     assert figures["loop time largest [ms]"] == "0.200"
-    assert figures["gate mean"] == "0.500"
+    assert figures["gate mean"] == "0.497"
+    assert figures["gate smallest"] == "0.250"
+    assert figures["weight of the unseen mean"] == "0.502"
+    assert figures["predicted std largest [Nm]"] == "2.000"
+    assert figures["cycles without trust in the model"] == "1"
+
+
+def test_cycles_without_a_learned_model_say_nothing_about_one():
+    statistics = LoopStatistics()
+    add(statistics, 0.0, learned=False, gate=0.0)
+    assert not any("gate" in name for name in statistics.summary(1.0))
+    assert loop_status(TRACKING, statistics) == (DiagnosticStatus.OK, "tracking")
 
 
 def test_gap_across_a_clear_is_seen_and_one_across_a_pause_is_not():
     statistics = LoopStatistics()
-    statistics.add(cycle(0.0), 1e-4)
+    add(statistics, 0.0)
     statistics.clear()
-    statistics.add(cycle(0.05), 1e-4)
+    add(statistics, 0.05)
     assert statistics.summary(1.0)["largest gap [ms]"] == "50.00"
     statistics.forget()
-    statistics.add(cycle(9.0), 1e-4)
+    add(statistics, 9.0)
     assert statistics.summary(1.0)["largest gap [ms]"] == "0.00"
 
 
 def test_silence_has_a_rate_of_zero():
     assert LoopStatistics().summary(1.0)["rate [Hz]"] == "0.0"
+
+
+def test_loop_that_does_well_is_ok(busy):
+    assert loop_status(TRACKING, busy) == (DiagnosticStatus.OK, "tracking")
+    assert loop_status(replace(TRACKING, active=False), busy) == (
+        DiagnosticStatus.OK,
+        "not active",
+    )
+
+
+def test_fault_is_an_error_with_its_reason(busy):
+    state = replace(TRACKING, mode=Mode.FAULT, fault="velocity of joint j2 is 3.1 rad/s")
+    assert loop_status(state, busy) == (
+        DiagnosticStatus.ERROR,
+        "fault: velocity of joint j2 is 3.1 rad/s",
+    )
+
+
+@pytest.mark.parametrize(
+    ("state", "figures", "text"),
+    [
+        ({}, {"loop_times": []}, "no joint states"),
+        ({}, {"unusable": 4}, "4 joint states not answered"),
+        ({"listeners": 0}, {}, "nobody listens to the torque"),
+        ({}, {"saturated": 1}, "a torque at its limit"),
+        ({"without_model": True}, {}, "no model is loaded"),
+        ({}, {"gates": [0.4] * 100}, "the learned model is not trusted"),
+    ],
+)
+def test_what_a_person_should_look_at_is_a_warning(busy, state, figures, text):
+    for name, value in figures.items():
+        setattr(busy, name, value)
+    level, found = loop_status(replace(TRACKING, **state), busy)
+    assert level == DiagnosticStatus.WARN
+    assert found == f"tracking, {text}"
 
 
 def test_status_carries_name_level_and_values():

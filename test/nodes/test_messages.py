@@ -55,13 +55,24 @@ def test_states_are_read_by_name_whatever_their_order():
     ("message", "text"),
     [
         (state(["j1", "x"], [0.0, 0.0], [0.0, 0.0]), "unknown joints x and missing joints j2"),
-        (state(["j1", "j2"], [0.0, 0.0], []), "2 positions and 0 velocities: expected 2 of each"),
+        (state(["j1", "j2"], [0.0, 0.0], [0.0]), "2 positions and 1 velocities: expected 2 of"),
+        (state(["j1", "j2"], [], [0.0, 0.0]), "0 positions and 2 velocities: expected 2 of each"),
+        (state(["j1", "j2"], [], []), "0 positions and 0 velocities: expected 2 of each"),
         (state([], [], []), "missing joints j1, j2"),
     ],
 )
 def test_incomplete_state_is_refused(message, text):
     with pytest.raises(InvalidDataError, match=text):
         JointStateReader(JOINTS).read(message)
+
+
+@pytest.mark.parametrize("velocity", [[], [np.nan, np.nan, 1.0]])
+def test_velocity_that_is_not_measured_is_none(velocity):
+    reader = JointStateReader(JOINTS)
+    message = state(["j2", "j1", "finger"], [2.0, 1.0, np.nan], velocity)
+    _, position, found = reader.read(message)
+    assert position.tolist() == [1.0, 2.0]
+    assert found is None
 
 
 def test_reader_recovers_from_an_incomplete_state():

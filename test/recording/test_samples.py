@@ -177,6 +177,15 @@ def test_torque_limits_of_another_arm_are_refused(recording):
         training_samples(recording, replace(SETTINGS, torque_limit=(1.0, 2.0, 3.0)))
 
 
+def test_recording_in_which_nothing_moved_is_refused(motion, recording):
+    noise = np.random.default_rng(0).uniform(-2e-5, 2e-5, recording.position.shape)
+    still = replace(recording, position=0.3 + noise)
+    with pytest.raises(RecordingError, match="nothing moved .* expected at least 0.01 rad"):
+        training_samples(still, SETTINGS)
+    slow = replace(recording, position=0.3 + noise + np.outer(recording.time, [0.0, 0.02]))
+    assert training_samples(slow, SETTINGS).n_used > 400
+
+
 def test_samples_of_one_arm_are_joined(recording):
     first = training_samples(recording, SETTINGS)
     second = training_samples(subset(recording, slice(0, 300)), SETTINGS)

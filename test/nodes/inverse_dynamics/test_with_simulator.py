@@ -36,7 +36,7 @@ from ilr_dynamics.robot.rigid_body import RigidBodyModel
 from ilr_dynamics.robot.tool_paths import figure_eight, joint_path
 from ilr_dynamics_msgs.msg import ControllerState
 
-CONFIG = Path(__file__).parents[2] / "config"
+CONFIG = Path(__file__).parents[3] / "config"
 DRIVERS = {
     "none": ("wam4", [CONFIG / "wam4.yaml"]),
     "ros2_control": ("wam7", [CONFIG / "wam7.yaml", CONFIG / "drivers" / "ros2_control.yaml"]),

@@ -1,0 +1,52 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What a control cycle answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ilr_dynamics.control.feedforward import FeedForwardTorque
+from ilr_dynamics.control.joint_path import Reference
+from ilr_dynamics.control.modes import Mode
+
+__all__ = ["Command"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Command:
+    """Answer to one joint state.
+
+    Attributes
+    ----------
+    time : float
+        Of the joint state, s.
+    mode : Mode
+    torque : ndarray of shape (n_joints,)
+        To be sent, within all limits, Nm.
+    feedforward : FeedForwardTorque
+        Its torque is the one used: after the gate and while fading in.
+    pd : ndarray of shape (n_joints,)
+        Feedback torque, Nm.
+    reference : Reference
+        Desired state.
+    position, velocity : ndarray of shape (n_joints,)
+        Measured, rad and rad/s.
+    limited : bool
+        Whether a torque or rate limit changed the torque.
+    """
+
+    time: float
+    mode: Mode
+    torque: Array
+    feedforward: FeedForwardTorque
+    pd: Array
+    reference: Reference
+    position: Array
+    velocity: Array
+    limited: bool

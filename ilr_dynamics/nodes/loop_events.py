@@ -1,0 +1,77 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What the log says about the control loop."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ilr_dynamics.control import Command, JointLimits, Mode
+from ilr_dynamics.nodes.diagnostics import TRUSTED
+from ilr_dynamics.nodes.event_log import EventLog
+
+__all__ = ["LoopEvents"]
+
+
+class LoopEvents:
+    """One line for each event of the control loop, with the values that tell why.
+
+    Parameters
+    ----------
+    log : EventLog
+    """
+
+    def __init__(self, log: EventLog) -> None:
+        self._log = log
+        self._mode = Mode.WAITING
+
+    def refused(self, reason: str) -> None:
+        """A joint state was not answered."""
+        self._log.warning("joint state", f"joint state not answered: {reason}")
+
+    def velocity_missing(self, cutoff: float) -> None:
+        """A joint state holds no velocities."""
+        self._log.info(
+            "velocity",
+            "joint states hold no velocities: positions are differentiated, with a low-pass of "
+            f"{cutoff:g} Hz (velocity_filter.cutoff)",
+        )
+
+    def saturated(self, command: Command, limits: JointLimits) -> None:
+        """A torque is at its limit."""
+        at_limit = np.abs(command.torque) >= limits.torque
+        names = ", ".join(np.array(limits.joints)[at_limit])
+        wanted = command.feedforward.torque + command.pd
+        self._log.warning(
+            "torque limit",
+            f"torque at its limit in {names}: wanted {_text(wanted[at_limit])} Nm, limited to "
+            f"{_text(limits.torque[at_limit])} Nm",
+        )
+
+    def trust(self, command: Command, fallback: str) -> None:
+        """Say so if the learned model does not know the torque; something else is used then."""
+        feedforward = command.feedforward
+        if feedforward.gate >= TRUSTED:
+            return
+        self._log.warning(
+            "trust",
+            f"the learned model does not know the torque at {_text(command.reference.position)} "
+            f"rad: share {feedforward.gate:.2f} of it used (weight of the unseen "
+            f"{feedforward.unseen_weight:.2f}, std {_text(feedforward.std)} Nm), the rest: "
+            f"{fallback}",
+        )
+
+    def mode(self, mode: Mode, fault: str) -> None:
+        """Say so if the mode has changed."""
+        if mode is self._mode:
+            return
+        text = f"{self._mode.name.lower()} -> {mode.name.lower()}"
+        self._mode = mode
+        if mode is Mode.FAULT:
+            self._log.error("fault", f"{text}: {fault}")
+        else:
+            self._log.info(f"mode {text}", text)
+
+
+def _text(values: np.ndarray) -> str:
+    return "[" + ", ".join(f"{value:.3g}" for value in values) + "]"

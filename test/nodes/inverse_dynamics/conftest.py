@@ -1,0 +1,97 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The node as a process, over DDS, against a simulated arm in lock-step."""
+
+import os
+import subprocess
+import sys
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+import rclpy
+from lifecycle_msgs.msg import Transition
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+
+from ilr_dynamics.cli.ros_domain import OwnDomain
+from ilr_dynamics.recording import RecordingWriter
+
+# Test folders are no packages (--import-mode=importlib), so a shared module is found by its path.
+sys.path.insert(0, str(Path(__file__).parent))
+
+from controller_bench import COMMAND, PARAMETERS, Bench  # noqa: E402
+
+
+@contextmanager
+def running_bench():
+    """A configured node, and an arm for it, in a domain of their own."""
+    with ExitStack() as stack:
+        domain = stack.enter_context(OwnDomain())
+        stack.enter_context(pytest.MonkeyPatch.context()).setenv(
+            "ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"
+        )
+        home = stack.enter_context(TemporaryDirectory())
+        environment = {**os.environ, **domain.environment(), "ROS_HOME": home}
+        process = stack.enter_context(subprocess.Popen([*COMMAND, *PARAMETERS], env=environment))
+        stack.callback(process.kill)
+        context = rclpy.Context()
+        rclpy.init(context=context, domain_id=domain.number)
+        stack.callback(rclpy.shutdown, context=context)
+        node = Node("bench", context=context)
+        stack.callback(node.destroy_node)
+        executor = SingleThreadedExecutor(context=context)
+        stack.callback(executor.shutdown)
+        executor.add_node(node)
+        bench = Bench(node, executor, process)
+        assert bench.change_state(Transition.TRANSITION_CONFIGURE)
+        yield bench
+
+
+@pytest.fixture(scope="session")
+def bench():
+    with running_bench() as bench:
+        yield bench
+
+
+@pytest.fixture(scope="session")
+def start_bench():
+    """For tests that end the node."""
+    return running_bench
+
+
+@pytest.fixture
+def arm(bench):
+    """An arm at the start of the eight, held by the active node."""
+    bench.measured = bench.plant.reset(bench.eight.positions[0])
+    assert bench.change_state(Transition.TRANSITION_ACTIVATE)
+    bench.run(0.12)
+    yield bench
+    assert bench.change_state(Transition.TRANSITION_DEACTIVATE)
+    assert bench.set_parameters(moving=False, controller="analytic").successful
+
+
+@pytest.fixture(scope="session")
+def recording(bench, tmp_path_factory):
+    """A pass along the eight, tracked by the node."""
+    uri = tmp_path_factory.mktemp("recording") / "eight"
+    bench.measured = bench.plant.reset(bench.eight.positions[0])
+    assert bench.change_state(Transition.TRANSITION_ACTIVATE)
+    bench.run(0.3)
+    bench.follow_eight()
+    with RecordingWriter(uri) as writer:
+        for state in bench.states:
+            at = 1_000_000_000 * state.header.stamp.sec + state.header.stamp.nanosec
+            writer.write_joint_state(
+                "/joint_states",
+                at,
+                bench.joints,
+                state.measured_position,
+                state.measured_velocity,
+            )
+            writer.write_joint_state(
+                "/joint_torque_command", at, bench.joints, effort=state.commanded_torque
+            )
+    assert bench.change_state(Transition.TRANSITION_DEACTIVATE)
+    return str(uri)

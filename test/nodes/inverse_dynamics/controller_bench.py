@@ -1,0 +1,204 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""An arm in lock-step with the node, which runs as a process and is asked over DDS."""
+
+import sys
+import time
+from array import array
+from pathlib import Path
+
+import numpy as np
+from builtin_interfaces.msg import Duration, Time
+from diagnostic_msgs.msg import DiagnosticArray
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.srv import SetParameters
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.qos import qos_profile_sensor_data
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from ilr_dynamics.control import JointPath
+from ilr_dynamics.robot.description import load_description
+from ilr_dynamics.robot.plant import WamPlant
+from ilr_dynamics.robot.plant_config import load_plant_config
+from ilr_dynamics.robot.rigid_body import RigidBodyModel
+from ilr_dynamics.robot.tool_paths import figure_eight, joint_path
+from ilr_dynamics_msgs.msg import ControllerState
+
+CYCLE = 0.002
+RATE_LIMIT = np.array([385.0, 800.0, 400.0, 200.0])
+NAME = "/inverse_dynamics"
+CONFIG = Path(__file__).parents[3] / "config" / "wam4.yaml"
+COMMAND = [sys.executable, "-m", "ilr_dynamics.nodes.inverse_dynamics_node", "--ros-args"]
+PARAMETERS = [
+    *("--params-file", str(CONFIG)),
+    *("-p", "controller_state.decimation:=1"),
+    *("-p", "diagnostics.period:=0.2"),
+    # Time stands still here while something else is looked at.
+    *("-p", "supervision.silence_timeout:=60.0"),
+]
+
+
+class Bench:
+    """An arm and its driver, at work while anything else is asked of the node."""
+
+    def __init__(self, node: Node, executor: SingleThreadedExecutor, process) -> None:
+        self.node, self.executor, self.process = node, executor, process
+        description = load_description("wam4")
+        self.joints = list(description.joint_names)
+        self.plant = WamPlant(description, load_plant_config("wam4"), seed=0)
+        motion = joint_path(figure_eight(3.4), RigidBodyModel(description), rate=50.0)
+        self.eight = JointPath(*(field[:101] for field in motion))
+        self.measured = self.plant.reset(self.eight.positions[0])
+        self.time = 1000.0
+        self.torques: list[JointState] = []
+        self.states: list[ControllerState] = []
+        self.diagnostics: list[DiagnosticArray] = []
+        self.change_velocity = lambda velocity: velocity
+        node.create_subscription(JointState, "joint_torque_command", self.torques.append, 10)
+        node.create_subscription(
+            ControllerState, f"{NAME}/controller_state", self.states.append, 10
+        )
+        node.create_subscription(DiagnosticArray, "/diagnostics", self.diagnostics.append, 10)
+        self.publisher = node.create_publisher(JointState, "joint_states", qos_profile_sensor_data)
+        self.trajectories = node.create_publisher(JointTrajectory, f"{NAME}/joint_trajectory", 10)
+
+    def joint_state(self) -> JointState:
+        message = JointState(
+            name=list(self.joints),
+            position=array("d", self.measured.position),
+            velocity=array("d", self.change_velocity(self.measured.velocity)),
+        )
+        message.header.stamp = stamp(self.time)
+        return message
+
+    def answer_to(self, message: JointState, timeout: float = 2.0) -> JointState | None:
+        """Publish a joint state and wait for the torque that carries its stamp."""
+        self.torques.clear()
+        self.publisher.publish(message)
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            self.executor.spin_once(timeout_sec=0.05)
+            for torque in self.torques:
+                if torque.header.stamp == message.header.stamp:
+                    return torque
+        return None
+
+    def newest_torque(self) -> JointState:
+        """Torque that arrives without a joint state."""
+        deadline = time.monotonic() + 2.0
+        while not self.torques and time.monotonic() < deadline:
+            self.executor.spin_once(timeout_sec=0.05)
+        return self.torques[-1]
+
+    def spin(self, duration: float) -> None:
+        """Let real time pass, in which the arm's stands still."""
+        deadline = time.monotonic() + duration
+        while time.monotonic() < deadline:
+            self.executor.spin_once(timeout_sec=0.05)
+
+    def cycle(self) -> JointState:
+        torque = self.answer_to(self.joint_state())
+        assert torque is not None, f"no torque for the joint state at {self.time:.3f} s"
+        self.measured = self.plant.step(torque.effort)
+        self.time += CYCLE
+        return torque
+
+    def run(self, duration: float) -> np.ndarray:
+        return np.array([self.cycle().effort for _ in range(round(duration / CYCLE))])
+
+    def state(self) -> ControllerState:
+        """State in a cycle from now on; the arm moves on until it is there."""
+        now = stamp(self.time)
+        self.states.clear()
+        while True:
+            self.cycle()
+            for state in self.states:
+                if (state.header.stamp.sec, state.header.stamp.nanosec) >= (now.sec, now.nanosec):
+                    return state
+
+    def wait(self, future):
+        """Keep the arm controlled until an answer is there."""
+        deadline = time.monotonic() + 30.0
+        while not future.done():
+            assert time.monotonic() < deadline, "no answer within 30 s"
+            self.cycle()
+        return future.result()
+
+    def ask(self, kind, name, *, moving=True, **fields):
+        client = self.node.create_client(kind, f"{NAME}/{name}")
+        assert client.wait_for_service(timeout_sec=30.0), f"no service {name}"
+        future = client.call_async(kind.Request(**fields))
+        if moving:
+            answer = self.wait(future)
+        else:
+            self.executor.spin_until_future_complete(future, timeout_sec=30.0)
+            answer = future.result()
+        self.node.destroy_client(client)
+        return answer
+
+    def change_state(self, transition: int) -> bool:
+        request = {"transition": Transition(id=transition)}
+        return self.ask(ChangeState, "change_state", moving=False, **request).success
+
+    def set_parameters(self, *, moving=True, **values):
+        parameters: list[ParameterMessage] = [
+            Parameter(name.replace("__", "."), value=value).to_parameter_msg()
+            for name, value in values.items()
+        ]
+        answer = self.ask(SetParameters, "set_parameters", moving=moving, parameters=parameters)
+        return answer.results[0]
+
+    def learner(self) -> int:
+        """Process id of the learner, once it runs; the arm moves on until then."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        while not (learners := children.read_text().split()):
+            self.cycle()
+        return int(learners[0])
+
+    def diagnosis(self, moving=True):
+        """Level, text and values of a whole period from now on."""
+        self.diagnostics.clear()
+        while len(self.diagnostics) < 2:
+            if moving:
+                self.cycle()
+            else:
+                self.spin(0.05)
+        (status,) = self.diagnostics[-1].status
+        return status.level, status.message, {item.key: item.value for item in status.values}
+
+    def follow_eight(self) -> np.ndarray:
+        """Approach the path, track it and return its errors, (n, n_joints)."""
+        self.publish(trajectory(self.joints, self.eight, approach=1.0))
+        self.run(0.95)
+        self.states.clear()
+        self.run(self.eight.end + 0.6)
+        tracked = [s for s in self.states if s.mode == ControllerState.TRACKING]
+        assert len(tracked) > 0.8 * self.eight.end / CYCLE
+        return np.array([state.position_error for state in tracked])
+
+    def publish(self, message: JointTrajectory) -> None:
+        """Send a trajectory and let it arrive."""
+        self.trajectories.publish(message)
+        self.run(0.05)
+
+
+def stamp(seconds: float) -> Time:
+    sec, nanosec = divmod(round(1e9 * seconds), 1_000_000_000)
+    return Time(sec=sec, nanosec=nanosec)
+
+
+def trajectory(joints: list[str], path: JointPath, approach: float = 0.0) -> JointTrajectory:
+    message = JointTrajectory(joint_names=joints)
+    for time_from_start, *fields in zip(path.times, *path.fields, strict=True):
+        point = JointTrajectoryPoint()
+        for name, field in zip(("positions", "velocities", "accelerations"), fields, strict=False):
+            setattr(point, name, array("d", field))
+        at = stamp(time_from_start + approach)
+        point.time_from_start = Duration(sec=at.sec, nanosec=at.nanosec)
+        message.points.append(point)
+    return message

@@ -1,0 +1,91 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""From configuration to the end of the process."""
+
+import signal
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from controller_bench import COMMAND, CYCLE, NAME, PARAMETERS, RATE_LIMIT, trajectory
+from lifecycle_msgs.msg import Transition
+from std_srvs.srv import Trigger
+
+from ilr_dynamics_msgs.srv import UpdateModel
+
+
+def test_inactive_node_sends_one_zero_torque_and_then_none(bench):
+    bench.measured = bench.plant.reset(bench.eight.positions[0])
+    assert bench.change_state(Transition.TRANSITION_ACTIVATE)
+    assert np.abs(bench.run(0.3)[-1]).max() > 1.0
+    bench.torques.clear()
+    assert bench.change_state(Transition.TRANSITION_DEACTIVATE)
+    bench.newest_torque()
+    assert [list(torque.effort) for torque in bench.torques] == [[0.0] * 4]
+    for _ in range(5):
+        bench.time += CYCLE
+        assert bench.answer_to(bench.joint_state(), timeout=0.05) is None
+    assert not bench.torques
+
+
+def test_activation_starts_from_zero_torque(bench):
+    assert bench.change_state(Transition.TRANSITION_ACTIVATE)
+    torques = bench.run(0.2)
+    assert np.abs(torques[0]).max() < 1e-9
+    assert (np.abs(np.diff(torques, axis=0)) <= RATE_LIMIT * CYCLE + 1e-9).all()
+    assert bench.change_state(Transition.TRANSITION_DEACTIVATE)
+
+
+def test_node_is_not_configured_with_parameters_that_do_not_fit(bench):
+    assert bench.change_state(Transition.TRANSITION_CLEANUP)
+    refused = bench.ask(UpdateModel, "update_model", moving=False, bag_uri="/nowhere/bag")
+    assert "the node is not configured" in refused.message
+    assert bench.set_parameters(moving=False, gains__kd=[1.0]).successful
+    assert not bench.change_state(Transition.TRANSITION_CONFIGURE)
+    assert bench.set_parameters(moving=False, gains__kd=[3.0, 5.0, 1.5, 1.0]).successful
+    assert bench.change_state(Transition.TRANSITION_CONFIGURE)
+
+
+def test_stop_and_hold_are_answered_in_every_state_of_the_life_cycle(bench):
+    for request in ("stop", "hold"):
+        answer = bench.ask(Trigger, request, moving=False)
+        assert answer.success
+        assert answer.message == "waiting for joint states: no torque goes out"
+    assert bench.change_state(Transition.TRANSITION_CLEANUP)
+    for request in ("stop", "hold"):
+        answer = bench.ask(Trigger, request, moving=False)
+        assert answer.success and answer.message == "not configured: no torque goes out"
+    bench.trajectories.publish(trajectory(bench.joints, bench.eight))
+    assert bench.change_state(Transition.TRANSITION_CONFIGURE)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("supervision.input_timeout:=99.0", "parameter supervision.input_timeout: "),
+        ("gains.kp:=stiff", "parameter gains.kp: "),
+    ],
+)
+def test_node_does_not_start_with_parameters_out_of_range(value, text):
+    ended = subprocess.run(
+        [*COMMAND, *PARAMETERS, "-p", value], capture_output=True, text=True, timeout=30.0
+    )
+    assert ended.returncode == 1
+    assert f"not started: {text}" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_signal_ends_the_node_and_its_learner(start_bench, recording):
+    with start_bench() as bench:
+        assert bench.change_state(Transition.TRANSITION_ACTIVATE)
+        bench.run(0.1)
+        client = bench.node.create_client(UpdateModel, f"{NAME}/update_model")
+        assert client.wait_for_service(timeout_sec=10.0)
+        client.call_async(UpdateModel.Request(bag_uri=recording))
+        learner = bench.learner()
+        bench.torques.clear()
+        bench.process.send_signal(signal.SIGTERM)
+        assert bench.process.wait(timeout=5.0) == 0
+        assert list(bench.newest_torque().effort) == [0.0] * 4
+        assert not Path(f"/proc/{learner}").exists()

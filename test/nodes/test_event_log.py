@@ -1,0 +1,67 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What is logged, read from where it goes: the process's standard error."""
+
+import time
+
+import numpy as np
+import pytest
+from rclpy.logging import get_logger
+
+from ilr_dynamics.control import Command, FeedForwardTorque, JointLimits, Mode, Reference
+from ilr_dynamics.nodes.event_log import EventLog
+from ilr_dynamics.nodes.loop_events import LoopEvents
+
+LIMITS = JointLimits(("a", "b"), [-1.0, -1.0], [1.0, 1.0], [2.0, 2.0], [20.0, 10.0], [9.0, 9.0])
+
+
+@pytest.fixture
+def log():
+    return EventLog(get_logger("test"))
+
+
+@pytest.fixture
+def lines(capfd):
+    """Lines since the last call, without stamps."""
+    return lambda: [line.split("[test]: ")[1] for line in capfd.readouterr().err.splitlines()]
+
+
+def command(torque, gate=1.0):
+    feedforward = FeedForwardTorque(np.array([30.0, 1.0]), np.array([0.5, 4.0]), 3, 0.25, gate)
+    rest = np.zeros(2)
+    reference = Reference.at_rest([0.5, -0.25])
+    return Command(
+        1.0, Mode.TRACKING, np.array(torque), feedforward, rest, reference, rest, rest, True
+    )
+
+
+def test_event_that_goes_on_is_one_line_a_second_with_a_count(log, lines):
+    for _ in range(40):
+        log.warning("late", "a state is late")
+        log.error("bad", "a state is bad")
+    assert lines() == ["a state is late", "a state is bad"]
+    time.sleep(1.01)
+    log.warning("late", "a state is late again")
+    assert lines() == ["a state is late again (39 more like this meanwhile)"]
+
+
+def test_torque_at_its_limit_is_named_with_what_was_wanted(log, lines):
+    LoopEvents(log).saturated(command([20.0, 1.0]), LIMITS)
+    assert lines() == ["torque at its limit in a: wanted [30] Nm, limited to [20] Nm"]
+
+
+def test_model_that_is_not_trusted_is_named_with_its_reasons(log, lines):
+    LoopEvents(log).trust(command([0.0, 0.0], gate=0.6), "analytic")
+    assert lines() == []
+    LoopEvents(log).trust(command([0.0, 0.0], gate=0.1), "analytic")
+    assert lines() == [
+        "the learned model does not know the torque at [0.5, -0.25] rad: share 0.10 of it used "
+        "(weight of the unseen 0.25, std [0.5, 4] Nm), the rest: analytic"
+    ]
+
+
+def test_modes_are_told_when_they_change(log, lines):
+    events = LoopEvents(log)
+    for mode, fault in ((Mode.HOLDING, ""), (Mode.HOLDING, ""), (Mode.FAULT, "too fast")):
+        events.mode(mode, fault)
+    assert lines() == ["waiting -> holding", "holding -> fault: too fast"]
