@@ -23,6 +23,9 @@ Array = NDArray[np.float64]
 
 # Components whose weights add up to less than this are left out of mean and spread.
 NEGLIGIBLE_WEIGHT = 1e-12
+# Weight of the unseen component up to which the fallback, which costs as much as all local models
+# together, is not asked: what it says may then be a hundred deviations away without being felt.
+NEGLIGIBLE_FALLBACK = 1e-9
 # Share of components from which on all are evaluated.
 MANY_ACTIVE = 0.25
 # Arrays kept in files as a query reads them, component by component: `open` then copies nothing.
@@ -144,7 +147,7 @@ class Predictor:
         widening = 1.0 + self._widenings[active] @ products
         prior_mean, fallback = self._transforms.prior_mean, self._transforms.fallback
         added = prior_mean(np.asarray(x, dtype=float)[None])[0] if prior_mean is not None else 0.0
-        if fallback is not None and weights[-1] > NEGLIGIBLE_WEIGHT / weights.size:
+        if fallback is not None and weights[-1] > NEGLIGIBLE_FALLBACK:
             # The unseen component is the last of all, and of the active ones.
             prediction = fallback.predict(np.asarray(x, dtype=float)[None])
             residual = prediction.mean[0] - added - self._outputs.location
