@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import RecordingError
-from .bag import DEFAULT_LIMITS, Bag, BagLimits, read_bag
+from .bag import DEFAULT_LIMITS, Bag, read_bag
 from .joint_state import (
     JOINT_STATE,
     NANOSECONDS,
@@ -23,6 +23,7 @@ from .joint_state import (
     count_rejections,
     decode_joint_states,
 )
+from .message_collector import BagLimits
 
 __all__ = ["GRAVITY_ANNOTATION", "Recording", "describe_rejections", "read_recording"]
 
@@ -87,6 +88,7 @@ def read_recording(
     command_topic: str | None = "/joint_torque_command",
     driver_compensates_gravity: bool = False,
     limits: BagLimits = DEFAULT_LIMITS,
+    directories: Sequence[str | Path] | None = None,
 ) -> Recording:
     """
     Read the joint states of a bag and join each with its torque.
@@ -106,6 +108,8 @@ def read_recording(
         Whether the driver adds the gravity torque to what it is sent.
     limits : BagLimits
         Refuse larger recordings.
+    directories : sequence of str or Path, or None
+        Where the bag and its files must lie; None: anywhere.
 
     Returns
     -------
@@ -117,12 +121,14 @@ def read_recording(
         The bag cannot be read, lacks the topic or the joints, was recorded with the other
         gravity setting, holds only efforts although the driver compensates gravity (it reports
         the total torque, not what it was sent), or has fewer than three usable states.
+    FileAccessError
+        The bag lies outside the allowed directories.
     """
     state_topic = _absolute(state_topic)
     topics = [state_topic]
     if command_topic is not None:
         topics.append(_absolute(command_topic))
-    bag = read_bag(uri, topics, limits)
+    bag = read_bag(uri, topics, limits, directories)
     _check_topics(bag, topics, uri)
     commanded = any(bag.messages[topic] for topic in topics[1:])
     _check_gravity(bag, driver_compensates_gravity, commanded, uri)

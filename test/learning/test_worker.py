@@ -138,7 +138,7 @@ def test_update_from_a_truncated_bag_changes_nothing(bag, arm_settings, tmp_path
     file.write_bytes(file.read_bytes()[:5000])
     folder = tmp_path / "out"
     folder.mkdir()
-    with pytest.raises(RecordingError, match="damaged or truncated"):
+    with pytest.raises(RecordingError, match="cannot be read: it does not begin and end"):
         run_job(UpdateJob(str(copy), str(folder), arm_settings), ignore)
     assert list(folder.iterdir()) == []
 

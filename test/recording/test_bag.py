@@ -11,7 +11,8 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from ilr_dynamics.exceptions import RecordingError
-from ilr_dynamics.recording.bag import BagLimits, read_bag
+from ilr_dynamics.recording.bag import read_bag
+from ilr_dynamics.recording.message_collector import BagLimits
 from ilr_dynamics.recording.writer import STORAGES, RecordingWriter
 
 STORAGE_SUFFIX = {"mcap": ".mcap", "sqlite3": ".db3"}
