@@ -89,7 +89,14 @@ def load_snapshot(path: str | os.PathLike[str]) -> MixtureRegressor:
     header, arrays = read_snapshot(path)
     try:
         return _model(header, arrays)
-    except (LookupError, TypeError, ValueError, OverflowError, IlrDynamicsError) as error:
+    except (
+        LookupError,
+        TypeError,
+        ValueError,
+        OverflowError,
+        MemoryError,
+        IlrDynamicsError,
+    ) as error:
         raise SnapshotError(
             f"the snapshot {path} is not consistent in itself: {type(error).__name__}: {error}"
         ) from error

@@ -11,17 +11,20 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import os
+import struct
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..atomic_file import atomic_writer
-from ..exceptions import SnapshotError
+from ..exceptions import FileAccessError, SnapshotError
+from ..file_access import open_regular
 
 __all__ = ["read_snapshot", "write_snapshot"]
 
@@ -30,10 +33,24 @@ Array = NDArray[np.float64]
 FORMAT_NAME = "ilr_dynamics snapshot"
 FORMAT_VERSION = 2
 HEADER = "header"
-MAX_BYTES = 2 << 30
+# A model takes several times the size of its file in memory; 10,000 components of an arm with
+# seven joints have 68 MB of statistics.
+MAX_BYTES = 1 << 29
+# JSON takes some thirty times its size.
+MAX_HEADER_BYTES = 1 << 22
+MAX_HEADER_DEPTH = 32
+MAX_ARRAY_BYTES = MAX_BYTES - 2 * MAX_HEADER_BYTES
+# Of the zip: a model has some thirty arrays.
+MAX_MEMBERS = 100
+MAX_DIRECTORY_BYTES = 1 << 16
+_END_OF_DIRECTORY = struct.Struct("<4s4H2IH")
+_END_OF_DIRECTORY_64 = b"PK\x06\x07"
+_END_OF_DIRECTORY_64_SIZE = 20
 # What zipfile and numpy raise on damaged bytes; RuntimeError: a member that claims to be encrypted
 # or to need a later zip.
 _UNREADABLE = (
+    FileAccessError,
+    TypeError,
     OSError,
     ValueError,
     KeyError,
@@ -53,7 +70,7 @@ def write_snapshot(
     Raises
     ------
     SnapshotError
-        If the file cannot be written.
+        If the file cannot be written, or is too large to be read again.
     """
     content = {name: np.asarray(array, dtype="<f8", order="C") for name, array in arrays.items()}
     full_header = {"format": FORMAT_NAME, "version": FORMAT_VERSION, **header}
@@ -61,6 +78,20 @@ def write_snapshot(
     full_header = json.loads(json.dumps(full_header))
     full_header["checksum"] = _checksum(full_header, content)
     text = np.frombuffer(json.dumps(full_header).encode(), dtype=np.uint8)
+    if not _is_shallow(full_header):
+        raise SnapshotError(
+            f"the header of the snapshot {path} would be nested deeper than the "
+            f"{MAX_HEADER_DEPTH} levels allowed: it could not be loaded"
+        )
+    for name, size, limit in (
+        ("header", text.nbytes, MAX_HEADER_BYTES),
+        ("arrays", sum(array.nbytes for array in content.values()), MAX_ARRAY_BYTES),
+    ):
+        if size > limit:
+            raise SnapshotError(
+                f"the {name} of the snapshot {path} would have {size} bytes, expected at most "
+                f"{limit}: it could not be loaded"
+            )
     buffer = io.BytesIO()
     np.savez(buffer, **{HEADER: text}, **content)  # type: ignore[arg-type]
     try:
@@ -102,7 +133,31 @@ def read_snapshot(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[st
 
 
 def _read_members(path: Path) -> dict[str, NDArray[Any]]:
-    with zipfile.ZipFile(path) as archive:
+    with open_regular(path, MAX_BYTES) as file:
+        _check_directory(file)
+        return _read_archive(file)
+
+
+def _check_directory(file: BinaryIO) -> None:
+    """Bound the zip's directory, of which zipfile takes any size into memory."""
+    tail_size = _END_OF_DIRECTORY_64_SIZE + _END_OF_DIRECTORY.size
+    file.seek(-min(tail_size, file.seek(0, os.SEEK_END)), os.SEEK_END)
+    tail = file.read(tail_size)
+    end = tail[-_END_OF_DIRECTORY.size :]
+    if not end.startswith(b"PK\x05\x06") or len(end) < _END_OF_DIRECTORY.size:
+        raise ValueError("it does not end as a snapshot does")
+    _, _, _, _, n_members, size, _, comment = _END_OF_DIRECTORY.unpack(end)
+    if tail.startswith(_END_OF_DIRECTORY_64) or comment:
+        raise ValueError("it has a directory of another kind than snapshots have")
+    if n_members > MAX_MEMBERS or size > MAX_DIRECTORY_BYTES:
+        raise ValueError(
+            f"it has {n_members} members, described by {size} bytes; expected at most "
+            f"{MAX_MEMBERS} and {MAX_DIRECTORY_BYTES}"
+        )
+
+
+def _read_archive(file: BinaryIO) -> dict[str, NDArray[Any]]:
+    with zipfile.ZipFile(file) as archive:
         members = archive.infolist()
         size = sum(member.file_size for member in members)
         if size > MAX_BYTES:
@@ -111,26 +166,64 @@ def _read_members(path: Path) -> dict[str, NDArray[Any]]:
         if any(member.compress_type != zipfile.ZIP_STORED for member in members):
             raise ValueError("its members are compressed, expected stored")
         return {
-            member.filename.removesuffix(".npy"): np.lib.format.read_array(
-                io.BytesIO(archive.read(member)), allow_pickle=False
-            )
+            member.filename.removesuffix(".npy"): _array(archive.read(member))
             for member in members
         }
 
 
+def _array(data: bytes) -> NDArray[Any]:
+    """The array of an .npy file, whose size must be that of the file."""
+    stream = io.BytesIO(data)
+    version = np.lib.format.read_magic(stream)
+    if version != (1, 0):
+        raise ValueError(f"an array has the format {version}, expected (1, 0)")
+    shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+    start = stream.tell()
+    if dtype.hasobject or math.prod(shape) * dtype.itemsize != len(data) - start:
+        raise ValueError(
+            f"an array is said to be of shape {shape} and type {dtype}, and has "
+            f"{len(data) - start} bytes"
+        )
+    order: Literal["C", "F"] = "F" if is_fortran else "C"
+    return np.ndarray(shape, dtype, buffer=data, offset=start, order=order).copy()
+
+
 def _parse_header(text: NDArray[Any] | None, path: str | os.PathLike[str]) -> dict[str, Any]:
+    if text is not None and text.nbytes > MAX_HEADER_BYTES:
+        raise SnapshotError(
+            f"the header of the snapshot {path} has {text.nbytes} bytes, expected at most "
+            f"{MAX_HEADER_BYTES}"
+        )
     try:
         header = json.loads(bytes(text)) if text is not None else None
     except (ValueError, RecursionError) as error:
         raise SnapshotError(f"the header of the snapshot {path} is not valid JSON") from error
     if not isinstance(header, dict) or header.get("format") != FORMAT_NAME:
         raise SnapshotError(f"{path} is not an {FORMAT_NAME}")
+    if not _is_shallow(header):
+        raise SnapshotError(
+            f"the header of the snapshot {path} is nested deeper than the {MAX_HEADER_DEPTH} "
+            "levels allowed"
+        )
     if header.get("version") != FORMAT_VERSION:
         raise SnapshotError(
             f"the snapshot {path} has format version {header.get('version')!r}; "
             f"this release reads version {FORMAT_VERSION}"
         )
     return header
+
+
+def _is_shallow(header: dict[str, Any]) -> bool:
+    """Whether whoever handles the values one within the other comes to an end soon."""
+    level: list[Any] = [header]
+    for _ in range(MAX_HEADER_DEPTH):
+        level = [
+            part
+            for value in level
+            if isinstance(value, dict | list)
+            for part in (value.values() if isinstance(value, dict) else value)
+        ]
+    return not level
 
 
 def _checksum(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:

@@ -164,7 +164,7 @@ def test_compressed_files_are_refused_before_they_unpack(path):
 
 def test_files_beyond_the_size_limit_are_refused(path, monkeypatch):
     monkeypatch.setattr(snapshot_file, "MAX_BYTES", 100)
-    with pytest.raises(SnapshotError, match="more than the 100 allowed"):
+    with pytest.raises(SnapshotError, match="expected at most 100"):
         read_snapshot(path)
 
 
