@@ -144,8 +144,8 @@ class MessageCollector:
         RecordingError
             It is too large, or there are too many.
         """
-        data = unpack(data, self.message_compression, self.limits.max_message_bytes)
         self.check_message(topic, len(data))
+        data = unpack(data, self.message_compression, self.limits.max_message_bytes)
         self._n_kept += 1
         self.check_count(self._n_kept)
         self._bytes_kept += len(data)
