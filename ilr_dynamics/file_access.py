@@ -47,7 +47,8 @@ def resolve_allowed(path: str | Path, directories: Sequence[str | Path] | None) 
     leads = "" if str(resolved) == str(path) else f" leads to {resolved}, which"
     listed = ", ".join(map(str, allowed)) or "(no directory)"
     raise FileAccessError(
-        f"{str(path)!r}{leads} is outside the allowed directories; expected a path inside {listed}"
+        f"{str(path)!r}{leads} is outside the allowed directories (files.directories); "
+        f"expected a path inside {listed}"
     )
 
 

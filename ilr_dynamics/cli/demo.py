@@ -115,13 +115,19 @@ class Demo:
             {"lock_step": "true", "real_time_factor": 0.0, "answer_timeout": 5.0},
             self._parameter_file,
         )
-        self._processes.start("recorder", parameter_file=self._parameter_file)
+        self._processes.start(
+            "recorder", {"files.directories": [str(self._folder)]}, self._parameter_file
+        )
         self._start_controller()
 
     def _start_controller(self) -> None:
         self._processes.start(
             "inverse_dynamics_node",
-            {"controller_state.decimation": DECIMATION, **LOCAL_MODELS_ALONE},
+            {
+                "controller_state.decimation": DECIMATION,
+                "files.directories": [str(self._folder)],
+                **LOCAL_MODELS_ALONE,
+            },
             self._parameter_file,
         )
         self._operator.change_state(Transition.TRANSITION_CONFIGURE)

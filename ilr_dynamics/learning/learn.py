@@ -122,6 +122,8 @@ def read_samples(
     ------
     RecordingError
         The recording cannot be read or holds too little to learn from.
+    FileAccessError
+        It lies outside the allowed directories.
     """
     progress("reading", 0.0, math.nan)
     recording = read_recording(
@@ -131,6 +133,7 @@ def read_samples(
         command_topic=settings.command_topic,
         driver_compensates_gravity=settings.driver_compensates_gravity,
         limits=settings.limits,
+        directories=settings.directories,
     )
     progress("reading", 0.5, math.nan)
     samples = training_samples(recording, settings.samples)

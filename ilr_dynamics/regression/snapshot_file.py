@@ -27,7 +27,7 @@ from ..atomic_file import atomic_writer
 from ..exceptions import FileAccessError, SnapshotError
 from ..file_access import open_regular
 
-__all__ = ["read_snapshot", "write_snapshot"]
+__all__ = ["is_snapshot", "read_snapshot", "write_snapshot"]
 
 Array = NDArray[np.float64]
 
@@ -139,6 +139,18 @@ def read_snapshot(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[st
     return header, arrays
 
 
+def is_snapshot(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a snapshot by its header, of whatever version and perhaps damaged."""
+    try:
+        with open_regular(Path(path), MAX_BYTES) as file:
+            _check_directory(file)
+            header = _read_archive(file, only=HEADER).get(HEADER)
+        _parse_header(header, path, version=None)
+    except (SnapshotError, *_UNREADABLE):
+        return False
+    return True
+
+
 def _read_members(path: Path) -> dict[str, NDArray[Any]]:
     with open_regular(path, MAX_BYTES) as file:
         _check_directory(file)
@@ -163,7 +175,7 @@ def _check_directory(file: BinaryIO) -> None:
         )
 
 
-def _read_archive(file: BinaryIO) -> dict[str, NDArray[Any]]:
+def _read_archive(file: BinaryIO, only: str | None = None) -> dict[str, NDArray[Any]]:
     with zipfile.ZipFile(file) as archive:
         members = archive.infolist()
         size = sum(member.file_size for member in members)
@@ -177,6 +189,7 @@ def _read_archive(file: BinaryIO) -> dict[str, NDArray[Any]]:
         return {
             name: _array(name, archive.read(member))
             for name, member in zip(names, members, strict=True)
+            if only in (None, name)
         }
 
 
@@ -201,7 +214,10 @@ def _array(name: str, data: bytes) -> NDArray[Any]:
     return np.ndarray(shape, dtype, buffer=data, offset=match.end()).copy()
 
 
-def _parse_header(text: NDArray[Any] | None, path: str | os.PathLike[str]) -> dict[str, Any]:
+def _parse_header(
+    text: NDArray[Any] | None, path: str | os.PathLike[str], version: int | None = FORMAT_VERSION
+) -> dict[str, Any]:
+    """Check the header; of any version if that is None."""
     if text is not None and text.nbytes > MAX_HEADER_BYTES:
         raise SnapshotError(
             f"the header of the snapshot {path} has {text.nbytes} bytes, expected at most "
@@ -218,10 +234,10 @@ def _parse_header(text: NDArray[Any] | None, path: str | os.PathLike[str]) -> di
             f"the header of the snapshot {path} is nested deeper than the {MAX_HEADER_DEPTH} "
             "levels allowed"
         )
-    if header.get("version") != FORMAT_VERSION:
+    if version is not None and header.get("version") != version:
         raise SnapshotError(
             f"the snapshot {path} has format version {header.get('version')!r}; "
-            f"this release reads version {FORMAT_VERSION}"
+            f"this release reads version {version}"
         )
     return header
 

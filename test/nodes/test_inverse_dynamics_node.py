@@ -183,7 +183,7 @@ def trajectory(joints: list[str], path: JointPath, approach: float = 0.0) -> Joi
 
 
 @pytest.fixture(scope="module")
-def process():
+def process(tmp_path_factory):
     environment = {
         **os.environ,
         "ROS_DOMAIN_ID": str(DOMAIN),
@@ -196,6 +196,8 @@ def process():
         str(CONFIG),
         "-p",
         "controller_state.decimation:=1",
+        "-p",
+        f"files.directories:=['{tmp_path_factory.getbasetemp()}', '/nowhere']",
     ]
     with subprocess.Popen(command + arguments, env=environment) as process:
         yield process
@@ -409,6 +411,7 @@ def test_fault_is_kept_until_hold(arm):
         ({"gate__unseen_trusted": 0.9}, "expected 0 <= unseen_trusted < unseen_refused"),
         ({"supervision__input_timeout": 99.0}, "out of range Min: 0.001, Max: 10.0"),
         ({"joints": ["a", "b", "c", "d"]}, "read-only"),
+        ({"files__directories": ["/"]}, "read-only"),
         ({"gains__kp": "stiff"}, "Wrong parameter type"),
     ],
 )
@@ -437,7 +440,9 @@ def test_gains_change_within_the_rate_limit(arm):
     [
         (UpdateModel, "update_model", {"bag_uri": "/nowhere/bag"}, "/nowhere/bag"),
         (LoadSnapshot, "load_snapshot", {"snapshot_uri": "/nowhere/model.npz"}, "model.npz"),
-        (LoadSnapshot, "load_snapshot", {"snapshot_uri": str(CONFIG)}, "wam4.yaml"),
+        (LoadSnapshot, "load_snapshot", {"snapshot_uri": "/nowhere/wam4.yaml"}, "wam4.yaml"),
+        (LoadSnapshot, "load_snapshot", {"snapshot_uri": str(CONFIG)}, "outside the allowed"),
+        (UpdateModel, "update_model", {"bag_uri": str(CONFIG.parent)}, "outside the allowed"),
         (SaveSnapshot, "save_snapshot", {"snapshot_uri": "/tmp/model.npz"}, "no model yet"),
     ],
 )
@@ -468,6 +473,8 @@ def test_model_is_learned_saved_and_loaded_while_the_arm_is_held(arm, recording,
     (tmp_path / "learned.npz").unlink()
     copy = str(tmp_path / "copy.npz")
     assert arm.ask(SaveSnapshot, "save_snapshot", snapshot_uri=copy).success
+    elsewhere = arm.ask(SaveSnapshot, "save_snapshot", snapshot_uri="/tmp/model.npz")
+    assert not elsewhere.success and "outside the allowed" in elsewhere.message
     again = arm.ask(SaveSnapshot, "save_snapshot", snapshot_uri=copy)
     assert not again.success and "exists" in again.message
     loaded = arm.ask(LoadSnapshot, "load_snapshot", snapshot_uri=copy)
