@@ -112,8 +112,9 @@ def start_recorder(tmp_path):
 
     yield start
     for process in processes:
-        process.kill()
-        process.communicate()
+        # Not killed: Fast DDS would leave its shared memory behind.
+        process.terminate()
+        process.communicate(timeout=TIMEOUT)
 
 
 @pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
