@@ -47,7 +47,7 @@ def test_settings_survive_json():
         SampleSettings(sample_rate=100.0, torque_limit=[1.0, 2.0]),
         BagLimits(max_messages=7),
         "wam4",
-        ("/data", "~/models"),
+        directories=("/data", "~/models"),
     )
     assert LearningSettings.from_json(json.loads(json.dumps(settings.to_json()))) == settings
 
