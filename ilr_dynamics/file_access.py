@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections.abc import Sequence
@@ -13,6 +14,9 @@ from typing import BinaryIO
 from .exceptions import FileAccessError
 
 __all__ = ["open_regular", "resolve_allowed"]
+
+# Characters of a path that an error repeats.
+MAX_SHOWN = 200
 
 
 def resolve_allowed(path: str | Path, directories: Sequence[str | Path] | None) -> Path:
@@ -36,7 +40,7 @@ def resolve_allowed(path: str | Path, directories: Sequence[str | Path] | None) 
     Raises
     ------
     FileAccessError
-        The path leads elsewhere or cannot be a path at all.
+        The path leads elsewhere, cannot be followed or cannot be a path at all.
     """
     resolved = _resolve(path)
     if directories is None:
@@ -54,18 +58,22 @@ def resolve_allowed(path: str | Path, directories: Sequence[str | Path] | None) 
 
 def _resolve(path: str | Path) -> Path:
     try:
-        return Path(path).expanduser().resolve()
+        resolved = Path(path).expanduser().resolve()
+        # A name that is too long, or a folder that must not be entered.
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            resolved.lstat()
+        return resolved
     # A loop of links, or no home directory: RuntimeError; a null byte or a lone surrogate:
     # ValueError.
     except (OSError, RuntimeError, ValueError) as error:
         raise FileAccessError(
-            f"{_shortened(path)} is no path ({error}); expected one of a file"
+            f"{_shortened(str(path))!r} cannot be reached ({_shortened(str(error))}); "
+            "expected the path of a file"
         ) from error
 
 
-def _shortened(path: str | Path) -> str:
-    text = repr(str(path))
-    return text if len(text) <= 200 else f"{text[:200]}..."
+def _shortened(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
 
 
 def open_regular(path: Path, max_bytes: int) -> BinaryIO:

@@ -62,16 +62,16 @@ def test_a_root_that_is_everything_allows_everything():
     assert str(resolve_allowed("/etc/passwd", ["/"])) == "/etc/passwd"
 
 
-@pytest.mark.parametrize("path", ["a\0b", "\ud800", "~nobody-of-that-name/x"])
+@pytest.mark.parametrize("path", ["a\0b", "\ud800", "~nobody-of-that-name/x", "/" + 300 * "x"])
 def test_what_cannot_be_a_path_is_told(path):
-    with pytest.raises(FileAccessError, match="is no path"):
+    with pytest.raises(FileAccessError, match="cannot be reached"):
         resolve_allowed(path, None)
 
 
 def test_a_circle_of_links_is_refused(allowed):
     (allowed / "a").symlink_to(allowed / "b")
     (allowed / "b").symlink_to(allowed / "a")
-    with pytest.raises((FileAccessError, OSError)):
+    with pytest.raises((FileAccessError, OSError), match="[Ss]ymbolic link|[Ss]ymlink"):
         open_regular(resolve_allowed(allowed / "a", [allowed]), 10)
 
 

@@ -15,6 +15,7 @@ import math
 import os
 import signal
 import sys
+import tempfile
 import traceback
 import uuid
 from dataclasses import asdict
@@ -173,6 +174,9 @@ def main() -> int:
 
     try:
         job = decode_job(sys.stdin.readline())
+        if isinstance(job, UpdateJob):
+            # What a bag unpacks to must not stay behind if this process is killed.
+            tempfile.tempdir = job.directory
         result = run_job(job, report)
     except IlrDynamicsError as error:
         _send(channel, "error", message=str(error))
