@@ -146,6 +146,7 @@ def _with_damaged_member(content: bytes, rng: Generator) -> bytes:
                     (b"(", b"(9"),
                     (b"(", b"(0, "),
                     (b"(", b"(" * 60),
+                    (b"(", b"(" + b"1" * 100),
                     (b"'shape'", b"'Shape'"),
                 ),
             )

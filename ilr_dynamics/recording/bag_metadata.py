@@ -21,6 +21,8 @@ METADATA_FILE = "metadata.yaml"
 MAX_BYTES = 1024**2
 MAX_FILES = 10_000
 NEWEST_VERSION = 9
+# Characters of what a file says that an error repeats.
+MAX_SHOWN = 500
 STORAGES = ("mcap", "sqlite3")
 COMPRESSION_MODES = ("none", "file", "message")
 # From libyaml, where it is there.
@@ -79,7 +81,7 @@ def read_metadata(path: Path) -> BagMetadata:
         return _metadata(content["rosbag2_bagfile_information"])
     except (yaml.YAMLError, LookupError, TypeError, ValueError, RecursionError) as error:
         raise RecordingError(
-            f"its {path.name} is damaged ({type(error).__name__}: {error})"
+            f"its {path.name} is damaged ({type(error).__name__}: {str(error)[:MAX_SHOWN]})"
         ) from error
 
 

@@ -31,6 +31,8 @@ GRAVITY_ANNOTATION = "driver_compensates_gravity"
 """Entry of a bag's metadata that says "true" or "false"; written by our recorder."""
 
 MINIMUM_STATES = 3
+# Topics of a bag that an error names.
+MAX_SHOWN = 20
 REORDERING = 100_000_000
 """
 A stamp this far behind the newest one, in ns, is no message overtaken on its way (those are
@@ -176,7 +178,7 @@ def _absolute(topic: str) -> str:
 def _check_topics(bag: Bag, topics: Sequence[str], uri: str | Path) -> None:
     """Refuse a bag without joint states, or with another type on one of the topics."""
     if topics[0] not in bag.types:
-        found = ", ".join(sorted(bag.types)) or "no topics"
+        found = ", ".join(sorted(bag.types)[:MAX_SHOWN]) or "no topics"
         raise RecordingError(f"recording {uri} has {found}; expected the topic {topics[0]}")
     for topic in topics:
         if bag.types.get(topic, JOINT_STATE) != JOINT_STATE:

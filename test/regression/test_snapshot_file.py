@@ -265,6 +265,7 @@ def test_members_that_claim_more_than_the_file_are_refused(path):
         (b"False", b"True "),
         (b"\x93NUMPY\x01", b"\x93NUMPY\x09"),
         (b"{'descr'", b"(" * 8),
+        (b"(3, 4)", b"(" + 200 * b"1" + b"x"),
     ],
 )
 def test_array_headers_that_numpy_does_not_write_are_refused(path, old, new):
