@@ -66,7 +66,8 @@ def read_archive(file: BinaryIO, only: str | None = None) -> dict[str, NDArray[A
     _check_directory(file)
     with zipfile.ZipFile(file) as archive:
         members = archive.infolist()
-        size = sum(member.file_size for member in members)
+        # zipfile may take either size of a member for what it reads.
+        size = sum(max(member.file_size, member.compress_size) for member in members)
         n_bytes = file.seek(0, os.SEEK_END)
         if size > n_bytes:
             raise ValueError(f"its members claim {size} bytes of a file of {n_bytes}")

@@ -246,10 +246,11 @@ def test_directories_of_the_larger_kind_are_refused(path):
         read_snapshot(path)
 
 
-def test_members_that_claim_more_than_the_file_are_refused(path):
+@pytest.mark.parametrize("place", [20, 24], ids=["compressed size", "size"])
+def test_members_that_claim_more_than_the_file_are_refused(path, place):
     content = bytearray(path.read_bytes())
     entry = content.rfind(b"PK\x01\x02")
-    content[entry + 20 : entry + 28] = 2 * (400_000_000).to_bytes(4, "little")
+    content[entry + place : entry + place + 4] = (400_000_000).to_bytes(4, "little")
     path.write_bytes(content)
     with pytest.raises(SnapshotError, match="members claim 4000.* bytes of a file of"):
         read_snapshot(path)
