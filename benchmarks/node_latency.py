@@ -86,7 +86,8 @@ class Session:
         write_recording(self._bag)
         print(f"... of {occupied} occupied components", flush=True)
         self._processes.start("wam_simulator", parameter_file=parameter_file)
-        self._processes.start(NODE, OPTIONS, parameter_file)
+        options = {**OPTIONS, "files.directories": [str(self._folder)]}
+        self._processes.start(NODE, options, parameter_file)
         self._operator.change_state(Transition.TRANSITION_CONFIGURE)
         self._operator.load_snapshot(self._snapshot)
         self._operator.activate()

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 __all__ = [
+    "FileAccessError",
     "IlrDynamicsError",
     "InvalidDataError",
     "InvalidParameterError",
@@ -31,6 +32,10 @@ class InvalidDataError(IlrDynamicsError, ValueError):
 
 class NotFittedError(IlrDynamicsError, ValueError, AttributeError):
     """A model was asked to predict before it has seen data."""
+
+
+class FileAccessError(IlrDynamicsError):
+    """A file must not or cannot be opened: not allowed there, of the wrong kind or too large."""
 
 
 class SnapshotError(IlrDynamicsError):

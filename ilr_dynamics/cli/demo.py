@@ -117,7 +117,9 @@ class Demo:
             {"lock_step": "true", "real_time_factor": 0.0, "answer_timeout": 5.0},
             self._parameter_file,
         )
-        self._processes.start("recorder", parameter_file=self._parameter_file)
+        self._processes.start(
+            "recorder", {"files.directories": [str(self._folder)]}, self._parameter_file
+        )
         self._start_controller()
 
     def _start_controller(self) -> None:
@@ -126,6 +128,7 @@ class Demo:
             {
                 "controller_state.decimation": DECIMATION,
                 "supervision.silence_timeout": SILENCE_TIMEOUT,
+                "files.directories": [str(self._folder)],
                 **LOCAL_MODELS_ALONE,
             },
             self._parameter_file,

@@ -129,6 +129,8 @@ def read_samples(
     ------
     RecordingError
         The recording cannot be read or holds too little to learn from.
+    FileAccessError
+        It lies outside the allowed directories.
     """
     progress("reading", 0.0, math.nan)
     recording = read_recording(
@@ -138,6 +140,7 @@ def read_samples(
         command_topic=settings.command_topic,
         driver_compensates_gravity=settings.driver_compensates_gravity,
         limits=settings.limits,
+        directories=settings.directories,
     )
     progress("reading", 0.5, math.nan)
     samples = training_samples(recording, settings.samples)
@@ -275,9 +278,9 @@ def _identified_dynamics(settings: LearningSettings) -> IdentifiedDynamics:
             f"the robot {settings.robot} has {description.n_joints} joints, expected "
             f"{len(settings.joint_names)} as joint_names has"
         )
-    return IdentifiedDynamics.from_description(
-        description, gravity=not settings.driver_compensates_gravity
-    )
+    if settings.driver_compensates_gravity:
+        return IdentifiedDynamics.from_description(description, gravity=np.zeros(3))
+    return IdentifiedDynamics.from_description(description)
 
 
 def _prepare(model: MixtureRegressor | None, settings: LearningSettings) -> ILR:
@@ -295,13 +298,14 @@ def _prepare(model: MixtureRegressor | None, settings: LearningSettings) -> ILR:
 
 
 def _sample_weights(X: NDArray[np.float64], model: ILR) -> NDArray[np.float64]:
-    """What samples are worth, by how far the arm moves from one to the next."""
+    """What samples are worth, by how far positions and velocities move from one to the next."""
     if hasattr(model, "regressors_"):
-        return effective_sample_weights(X, model.regressors_.scaling.scale)
-    if model.input_scale is not None:
-        return effective_sample_weights(X, model.input_scale)
-    deviation = X.std(axis=0)
-    return effective_sample_weights(X, np.where(deviation > 0.0, deviation, 1.0))
+        scale = model.regressors_.scaling.scale
+    else:
+        scale = X.std(axis=0) if model.input_scale is None else np.asarray(model.input_scale)
+    # Accelerations are differentiated: their noise would pass for motion.
+    moving = slice(0, 2 * X.shape[1] // 3)
+    return effective_sample_weights(X[:, moving], scale[moving] if np.ndim(scale) else scale)
 
 
 def _squared_error(

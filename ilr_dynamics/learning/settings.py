@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from ..exceptions import InvalidParameterError, SnapshotError
+from ..file_access import resolve_allowed
 from ..recording import BagLimits, SampleSettings
 from ..regression import load_snapshot
 from ..regression.mixture_regressor import MixtureRegressor
@@ -17,6 +18,9 @@ from ..regression.mixture_regressor import MixtureRegressor
 __all__ = ["UNITS", "LearningSettings", "load_compatible_snapshot", "snapshot_metadata"]
 
 UNITS = {"position": "rad", "velocity": "rad/s", "acceleration": "rad/s^2", "torque": "Nm"}
+
+# Characters of what a file says that an error repeats.
+MAX_SHOWN = 200
 
 T = TypeVar("T")
 
@@ -49,6 +53,9 @@ class LearningSettings:
     effective_samples : bool
         Whether samples that hardly differ from the one before count as one together: a minute of
         standing still then says no more than its first moment.
+    directories : tuple of str or None
+        Where recordings and snapshots that somebody asks for must lie (`resolve_allowed`); None:
+        anywhere.
     """
 
     joint_names: tuple[str, ...]
@@ -60,6 +67,7 @@ class LearningSettings:
     limits: BagLimits = BagLimits()
     robot: str | None = None
     effective_samples: bool = True
+    directories: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot be meant."""
@@ -74,6 +82,11 @@ class LearningSettings:
                 f"driver_compensates_gravity is {self.driver_compensates_gravity!r}; "
                 "expected true or false"
             )
+        folders = self.directories
+        if folders is not None and not (
+            isinstance(folders, tuple) and all(isinstance(folder, str) for folder in folders)
+        ):
+            raise InvalidParameterError(f"directories are {folders!r}; expected names of folders")
 
     def to_json(self) -> dict[str, Any]:
         """Settings as values that JSON can hold."""
@@ -90,8 +103,9 @@ class LearningSettings:
             A setting is unknown, missing or of the wrong kind.
         """
         values = dict(values)
-        if isinstance(values.get("joint_names"), list):
-            values["joint_names"] = tuple(values["joint_names"])
+        for name in ("joint_names", "directories"):
+            if isinstance(values.get(name), list):
+                values[name] = tuple(values[name])
         values["samples"] = from_fields(SampleSettings, values.get("samples", {}))
         values["limits"] = from_fields(BagLimits, values.get("limits", {}))
         return from_fields(cls, values)
@@ -162,17 +176,25 @@ def load_compatible_snapshot(path: str | Path, settings: LearningSettings) -> Mi
     SnapshotError
         The file cannot be read, or the model is for other joints, for the other gravity setting,
         in other units or of another size.
+    FileAccessError
+        The path cannot be one.
     """
     if not str(path).strip():
         raise SnapshotError("the snapshot has no URI; expected a .npz file")
-    path = Path(path).expanduser()
+    path = resolve_allowed(path, None)
     model = load_snapshot(path)
     for name, expected in snapshot_metadata(settings, []).items():
         found = model.metadata_.get(name)
         if name != "recordings" and found != expected:
             raise SnapshotError(
-                f"the snapshot {path} is for {name} = {found}; expected {expected}"
+                f"the snapshot {path} is for {name} = {str(found)[:MAX_SHOWN]}; "
+                f"expected {expected}"
             )
+    recordings = model.metadata_.get("recordings", [])
+    if not isinstance(recordings, list) or not all(isinstance(uri, str) for uri in recordings):
+        raise SnapshotError(
+            f"the snapshot {path} was learned from {str(recordings)[:MAX_SHOWN]}; expected URIs"
+        )
     n_joints = len(settings.joint_names)
     if (model.n_features_in_, model.n_outputs_) != (3 * n_joints, n_joints):
         raise SnapshotError(

@@ -15,6 +15,7 @@ import math
 import os
 import signal
 import sys
+import tempfile
 import traceback
 import uuid
 from dataclasses import asdict
@@ -22,11 +23,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..exceptions import IlrDynamicsError, SnapshotError
+from ..file_access import resolve_allowed
 from ..process_lifetime import die_with_parent
 from ..regression.mixture_regressor import MixtureRegressor
+from ..regression.snapshot_file import is_snapshot
 from .jobs import Job, LoadJob, SaveJob, UpdateJob, decode_job
 from .learn import LearningReport, Progress, learn_from_recording
-from .settings import load_compatible_snapshot
+from .settings import LearningSettings, load_compatible_snapshot
 
 __all__ = ["main", "run_job"]
 
@@ -35,6 +38,7 @@ LESS_MEMORY = (
     "expected a shorter recording, a lower learning.sample_rate, fewer learning.n_components or a "
     "higher learning.memory_limit"
 )
+SUFFIX = ".npz"
 
 
 def run_job(job: Job, progress: Progress) -> dict[str, Any]:
@@ -70,7 +74,7 @@ def run_job(job: Job, progress: Progress) -> dict[str, Any]:
 
 def _update(job: UpdateJob, progress: Progress) -> dict[str, Any]:
     folder = _folder(job.directory)
-    snapshot = _new_target(job.snapshot_uri) if job.snapshot_uri else None
+    snapshot = _new_target(job.snapshot_uri, job.settings) if job.snapshot_uri else None
     model, report = learn_from_recording(job.bag_uri, job.settings, job.snapshot, progress)
     refusal = "" if job.accept_worse or not report.worse else _worse(report)
     if refusal:
@@ -103,12 +107,22 @@ def _worse(report: LearningReport) -> str:
 
 def _load(job: LoadJob) -> dict[str, Any]:
     folder = _folder(job.directory)
-    model = load_compatible_snapshot(job.snapshot_uri, job.settings)
+    if not job.snapshot_uri.strip():
+        raise SnapshotError("the snapshot has no URI; expected a .npz file")
+    snapshot = resolve_allowed(job.snapshot_uri, job.settings.directories)
+    model = load_compatible_snapshot(snapshot, job.settings)
     return _save_for_use(model, folder)
 
 
 def _save(job: SaveJob) -> dict[str, Any]:
-    snapshot = _target(job.snapshot_uri) if job.overwrite else _new_target(job.snapshot_uri)
+    snapshot = _target(job.snapshot_uri, job.settings)
+    if not job.overwrite:
+        _check_new(snapshot)
+    elif snapshot.exists() and not is_snapshot(snapshot):
+        raise SnapshotError(
+            f"the file {snapshot} is no snapshot, and nothing else is overwritten; expected "
+            "another name"
+        )
     model = load_compatible_snapshot(job.snapshot, job.settings)
     model.save(snapshot)
     return {"snapshot": str(snapshot), **_sizes(model)}
@@ -134,11 +148,15 @@ def _sizes(model: MixtureRegressor) -> dict[str, int]:
     return {"components": model.n_active_, "samples": model.n_samples_}
 
 
-def _new_target(uri: str) -> Path:
-    snapshot = _target(uri)
+def _new_target(uri: str, settings: LearningSettings) -> Path:
+    snapshot = _target(uri, settings)
+    _check_new(snapshot)
+    return snapshot
+
+
+def _check_new(snapshot: Path) -> None:
     if snapshot.exists():
         raise SnapshotError(f"the snapshot {snapshot} exists; expected a new name, or overwrite")
-    return snapshot
 
 
 def _folder(path: str) -> Path:
@@ -148,13 +166,18 @@ def _folder(path: str) -> Path:
     return folder
 
 
-def _target(uri: str) -> Path:
+def _target(uri: str, settings: LearningSettings) -> Path:
     """File to write, found out before any learning whether it can be."""
     if not uri.strip():
         raise SnapshotError("the snapshot has no URI; expected a file to write")
-    target = Path(uri).expanduser()
+    target = resolve_allowed(uri, settings.directories)
     if target.is_dir():
         raise SnapshotError(f"the snapshot {target} is a folder; expected a file to write")
+    if target.suffix != SUFFIX:
+        raise SnapshotError(
+            f"the snapshot {target} has no name that ends in {SUFFIX}; expected a "
+            "file of that kind"
+        )
     _folder(str(target.parent))
     return target
 
@@ -177,6 +200,9 @@ def main() -> int:
 
     try:
         job = decode_job(sys.stdin.readline())
+        if isinstance(job, UpdateJob):
+            # What a bag unpacks to must not stay behind if this process is killed.
+            tempfile.tempdir = job.directory
         result = run_job(job, report)
     except IlrDynamicsError as error:
         _send(channel, "error", message=str(error))

@@ -44,6 +44,7 @@ def learning_settings(values: Mapping[str, Any]) -> LearningSettings:
             sample_rate=values["learning.sample_rate"] or None,
             torque_limit=list(values["limits.torque"]),
         ),
+        directories=(*values["files.directories"], str(snapshot_folder(values))),
         robot=values["robot"] if values["learning.identify_dynamics"] else None,
         effective_samples=values["learning.effective_samples"],
     )

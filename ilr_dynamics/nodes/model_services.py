@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 import uuid
 from collections.abc import Callable, Mapping
@@ -30,6 +29,7 @@ from ilr_dynamics.nodes.learner_client import LearnerClient
 from ilr_dynamics.nodes.learner_messages import fill_learned
 from ilr_dynamics.regression import Predictor
 from ilr_dynamics.robot import identified_dynamics  # noqa: F401  # a predictor may hold some
+from ilr_dynamics.scratch_folder import ScratchFolder
 from ilr_dynamics_msgs.action import Learn
 from ilr_dynamics_msgs.srv import LoadSnapshot, SaveSnapshot, UpdateModel
 
@@ -65,7 +65,7 @@ class ModelServices:
         self._use: _Use | None = None
         self._base: str | None = None
         # The running model stands on copies of its own, which nobody else changes or removes.
-        self._scratch = tempfile.TemporaryDirectory(prefix="ilr_dynamics_")
+        self._scratch = ScratchFolder("ilr_dynamics_")
         for kind, name, callback in (
             (UpdateModel, "~/update_model", self._on_update),
             (LoadSnapshot, "~/load_snapshot", self._on_load),
@@ -111,7 +111,7 @@ class ModelServices:
         """End the learner: for the end of the program only."""
         self._learner.close()
         self._action.destroy()
-        self._scratch.cleanup()
+        self._scratch.close()
 
     def load(self, snapshot_uri: str) -> None:
         """Load a snapshot in the background and log how that ends."""
@@ -124,7 +124,7 @@ class ModelServices:
             self._log.error("load", f"snapshot not loaded: {error}")
 
     async def _load(self, snapshot_uri: str) -> Mapping[str, Any]:
-        job = LoadJob(snapshot_uri, self._scratch.name, self._configured().settings)
+        job = LoadJob(snapshot_uri, str(self._scratch.path), self._configured().settings)
         result = await self._learner.run(job, f"loading {snapshot_uri}")
         self._take(result, snapshot_uri)
         return result
@@ -139,7 +139,7 @@ class ModelServices:
         name = f"{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:8]}.npz"
         job = UpdateJob(
             bag_uri=request.bag_uri,
-            directory=self._scratch.name,
+            directory=str(self._scratch.path),
             settings=use.settings,
             snapshot=self._base,
             snapshot_uri=request.snapshot_uri or str(_existing(use.snapshot_folder) / name),

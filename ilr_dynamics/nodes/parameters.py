@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from rclpy.parameter import Parameter
 
+from ilr_dynamics.nodes.file_parameters import DIRECTORIES
 from ilr_dynamics.nodes.parameter_table import ParameterRow as Row
 
 __all__ = ["CONTROLLERS", "PARAMETERS"]
@@ -153,10 +154,12 @@ PARAMETERS = (
     Row("controller_state.decimation", 10, "joint states for each controller state", "", 1, 5000),
     Row("diagnostics.period", 1.0, "time between diagnostics", "s", 0.1, 1.0, read_only=True),
     Row("snapshot", "", "snapshot to load when the node is configured", read_only=True),
+    DIRECTORIES,
     Row(
         "learning.snapshot_directory",
         "",
         "folder for snapshots without a name; empty: ~/.ros/ilr_dynamics",
+        read_only=True,
     ),
     Row("learning.state_topic", "/joint_states", "topic of the joint states in recordings"),
     Row(

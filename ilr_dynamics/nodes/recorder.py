@@ -17,6 +17,8 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from ilr_dynamics.exceptions import IlrDynamicsError, RecordingError
+from ilr_dynamics.file_access import resolve_allowed
+from ilr_dynamics.nodes.file_parameters import DIRECTORIES
 from ilr_dynamics.nodes.parameter_table import ParameterRow as Row
 from ilr_dynamics.nodes.parameter_table import check_choices, declare, read
 from ilr_dynamics.nodes.shutdown import StopRequest
@@ -31,6 +33,7 @@ _SPIN_PERIOD = 0.1
 
 PARAMETERS = (
     Row("uri", "", "folder of the recording; given at the start, recording begins at once"),
+    DIRECTORIES,
     Row("storage", "mcap", "kind of storage file", choices=("mcap", "sqlite3")),
     Row(
         "topics",
@@ -111,6 +114,8 @@ class RecorderNode(Node):
         ------
         RecordingError
             If a recording is going on or the new one cannot be written.
+        FileAccessError
+            If the new one would lie outside the allowed directories.
         InvalidParameterError
             If a parameter is none of its choices.
         """
@@ -121,8 +126,11 @@ class RecorderNode(Node):
         values = read(self, PARAMETERS)
         check_choices(values, PARAMETERS)
         gravity = values[GRAVITY_ANNOTATION]
+        uri = values["uri"]
         writer = RecordingWriter(
-            values["uri"], values["storage"], {GRAVITY_ANNOTATION: gravity} if gravity else None
+            resolve_allowed(uri, values[DIRECTORIES.name]) if uri.strip() else uri,
+            values["storage"],
+            {GRAVITY_ANNOTATION: gravity} if gravity else None,
         )
         self._take()  # What came before the start is not part of the recording.
         for topic in self._topics:

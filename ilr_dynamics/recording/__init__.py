@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from .bag import BagLimits
 from .joint_state import encode_joint_state
+from .message_collector import BagLimits
 from .recording import GRAVITY_ANNOTATION, Recording, describe_rejections, read_recording
 from .samples import Samples, SampleSettings, concatenate, training_samples
 from .writer import RecordingWriter

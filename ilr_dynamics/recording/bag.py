@@ -4,38 +4,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import tempfile
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from rosbags.rosbag2 import Reader
+from ..exceptions import FileAccessError, RecordingError
+from ..file_access import open_regular, resolve_allowed
+from .bag_metadata import METADATA_FILE, BagMetadata, read_metadata
+from .compression import unpack_file
+from .mcap import read_mcap
+from .message_collector import BagLimits, MessageCollector
+from .sqlite import read_sqlite
 
-from ..exceptions import RecordingError
+__all__ = ["DEFAULT_LIMITS", "Bag", "read_bag"]
 
-__all__ = ["Bag", "BagLimits", "read_bag"]
-
-STORAGE_SUFFIXES = (".mcap", ".db3")
-
-
-@dataclass(frozen=True)
-class BagLimits:
-    """
-    What a recording may cost to read.
-
-    Attributes
-    ----------
-    max_bytes : int
-        Size of the files of the bag, in bytes.
-    max_messages : int
-        Messages on the topics that are read; the default holds more than a quarter of an hour
-        of states and torques at 500 Hz in about 0.5 GB of memory.
-    """
-
-    max_bytes: int = 2 * 1024**3
-    max_messages: int = 1_000_000
-
-
+STORAGE_SUFFIXES = {".mcap": "mcap", ".db3": "sqlite3"}
 DEFAULT_LIMITS = BagLimits()
 
 
@@ -60,7 +46,12 @@ class Bag:
     annotations: Mapping[str, str]
 
 
-def read_bag(uri: str | Path, topics: Collection[str], limits: BagLimits = DEFAULT_LIMITS) -> Bag:
+def read_bag(
+    uri: str | Path,
+    topics: Collection[str],
+    limits: BagLimits = DEFAULT_LIMITS,
+    directories: Sequence[str | Path] | None = None,
+) -> Bag:
     """
     Read the serialised messages of some topics of a bag.
 
@@ -75,6 +66,8 @@ def read_bag(uri: str | Path, topics: Collection[str], limits: BagLimits = DEFAU
         Absolute topic names.
     limits : BagLimits
         Refuse larger recordings.
+    directories : sequence of str or Path, or None
+        Where the bag and its files must lie, links followed; None: anywhere.
 
     Returns
     -------
@@ -84,34 +77,53 @@ def read_bag(uri: str | Path, topics: Collection[str], limits: BagLimits = DEFAU
     ------
     RecordingError
         The bag is missing, unfinished, empty, damaged, truncated or too large.
+    FileAccessError
+        The bag or one of its files lies outside the allowed directories.
     """
-    path = _existing_bag(uri)
-    _check_size(path, limits)
-    # rosbags reports damage by whatever its parsers trip over (struct.error, TypeError,
-    # AssertionError, apsw.Error ...): any exception means that the file is not a sound bag.
+    path = _existing_bag(uri, directories)
+    collector = MessageCollector(topics, limits)
+    metadata = None
+    # Parsers report damage by whatever they trip over (struct.error, UnicodeDecodeError,
+    # sqlite3.Error, zstd.ZstdError ...): any exception means that the file is not a sound bag.
     try:
-        with Reader(path) as reader:
-            bag = _read_messages(reader, topics, path, limits)
-    except RecordingError:
+        if path.is_dir():
+            metadata = read_metadata(resolve_allowed(path / METADATA_FILE, directories))
+            _read_folder(path, metadata, collector, directories)
+        else:
+            _read_file(path, STORAGE_SUFFIXES[path.suffix], collector)
+    except FileAccessError:
         raise
+    except RecordingError as error:
+        raise RecordingError(f"recording {path} cannot be read: {error}") from error
     except Exception as error:
         raise RecordingError(
             f"recording {path} is damaged or truncated ({_text(error)}); "
             "expected a complete rosbag2"
         ) from error
-    return bag
+    if collector.is_empty:
+        raise RecordingError(f"recording {path} is empty; expected messages")
+    declared = {} if metadata is None else metadata.types
+    annotations = {} if metadata is None else metadata.annotations
+    return Bag(
+        MappingProxyType({**declared, **collector.types}),
+        MappingProxyType(collector.in_order()),
+        MappingProxyType(dict(annotations)),
+    )
 
 
-def _existing_bag(uri: str | Path) -> Path:
+def _existing_bag(uri: str | Path, directories: Sequence[str | Path] | None) -> Path:
     """Path of the bag, if there is something at the URI that can be one."""
-    path = Path(uri).expanduser()
-    if not str(uri).strip() or not path.exists():
-        raise RecordingError(
-            f"recording {str(uri)!r} does not exist; expected the folder of a rosbag2 or one of "
-            "its .mcap or .db3 files"
-        )
+    missing = RecordingError(
+        f"recording {str(uri)!r} does not exist; expected the folder of a rosbag2 or one of "
+        "its .mcap or .db3 files"
+    )
+    if not str(uri).strip():
+        raise missing
+    path = resolve_allowed(uri, directories)
     if path.is_dir():
         _check_folder(path)
+    elif not path.exists():
+        raise missing
     elif path.suffix not in STORAGE_SUFFIXES:
         raise RecordingError(
             f"recording {path} is a {path.suffix or 'nameless'} file; expected the folder of a "
@@ -124,51 +136,69 @@ def _existing_bag(uri: str | Path) -> Path:
 
 def _check_folder(path: Path) -> None:
     """Refuse folders without metadata, which rosbag2 writes when a recording is closed."""
-    if (path / "metadata.yaml").exists():
+    if (path / METADATA_FILE).exists():
         return
     storage = sorted(file.name for file in path.iterdir() if file.suffix in STORAGE_SUFFIXES)
     if storage:
         raise RecordingError(
-            f"recording {path} is unfinished: it holds {', '.join(storage)} but no metadata.yaml; "
-            "expected a recording that was closed"
+            f"recording {path} is unfinished: it holds {', '.join(storage)} but no "
+            f"{METADATA_FILE}; expected a recording that was closed"
         )
     raise RecordingError(
-        f"folder {path} holds no recording; expected a metadata.yaml and .mcap or .db3 files"
+        f"folder {path} holds no recording; expected a {METADATA_FILE} and .mcap or .db3 files"
     )
 
 
-def _check_size(path: Path, limits: BagLimits) -> None:
-    files = [file for file in path.iterdir() if file.is_file()] if path.is_dir() else [path]
-    size = sum(file.stat().st_size for file in files)
-    if size > limits.max_bytes:
+def _read_folder(
+    folder: Path,
+    metadata: BagMetadata,
+    collector: MessageCollector,
+    directories: Sequence[str | Path] | None,
+) -> None:
+    topics = collector.topics
+    expected = sum(metadata.counts.get(topic, 0) for topic in topics)
+    collector.check_count(expected)
+    if metadata.compression == "message":
+        collector.message_compression = "zstd"
+    # A link in the folder may lead elsewhere.
+    paths = [resolve_allowed(folder / name, directories) for name in metadata.files]
+    _check_size(sum(path.stat().st_size for path in paths), collector)
+    for path in paths:
+        if metadata.compression == "file":
+            with _unpacked(path, collector) as unpacked:
+                _read_file(unpacked, metadata.storage, collector)
+        else:
+            _read_file(path, metadata.storage, collector)
+    if collector.n_kept != expected:
         raise RecordingError(
-            f"recording {path} has {size} bytes; expected at most {limits.max_bytes}"
+            f"truncated: {collector.n_kept} messages on {', '.join(topics)}; expected {expected}"
         )
 
 
-def _read_messages(reader: Reader, topics: Collection[str], path: Path, limits: BagLimits) -> Bag:
-    if reader.message_count == 0:
-        raise RecordingError(f"recording {path} is empty; expected messages")
-    wanted = [connection for connection in reader.connections if connection.topic in topics]
-    expected = sum(connection.msgcount for connection in wanted)
-    if expected > limits.max_messages:
-        raise RecordingError(
-            f"recording {path} has {expected} messages on {', '.join(topics)}; "
-            f"expected at most {limits.max_messages}"
-        )
-    messages: dict[str, list[bytes]] = {topic: [] for topic in topics}
-    if wanted:
-        for connection, _, data in reader.messages(wanted):
-            messages[connection.topic].append(bytes(data))
-    found = sum(len(of_topic) for of_topic in messages.values())
-    if found != expected:
-        raise RecordingError(
-            f"recording {path} is truncated: {found} messages on {', '.join(topics)}; "
-            f"expected {expected}"
-        )
-    types = {connection.topic: connection.msgtype for connection in reader.connections}
-    annotations = getattr(reader.storage.metadata, "custom", None) or {}
-    return Bag(types, MappingProxyType(messages), MappingProxyType(dict(annotations)))
+def _check_size(size: int, collector: MessageCollector) -> None:
+    limit = collector.limits.max_bytes
+    if size > limit:
+        raise RecordingError(f"it has {size} bytes; expected at most {limit}")
+
+
+def _read_file(path: Path, storage: str, collector: MessageCollector) -> None:
+    _check_size(path.stat().st_size, collector)
+    # SQLite opens the file itself; a pipe or a device is refused here for both.
+    with open_regular(path, collector.limits.max_bytes) as file:
+        if storage == "mcap":
+            read_mcap(file, collector)
+        else:
+            read_sqlite(path, collector)
+
+
+@contextmanager
+def _unpacked(path: Path, collector: MessageCollector) -> Iterator[Path]:
+    """A file that was compressed as a whole, unpacked as long as it is read."""
+    limit = collector.limits.max_bytes
+    with open_regular(path, limit) as packed, tempfile.NamedTemporaryFile() as file:
+        collector.count_unpacked(unpack_file(packed, file, limit))
+        file.flush()
+        yield Path(file.name)
 
 
 def _text(error: Exception) -> str:

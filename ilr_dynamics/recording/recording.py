@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import RecordingError
-from .bag import DEFAULT_LIMITS, Bag, BagLimits, read_bag
+from .bag import DEFAULT_LIMITS, Bag, read_bag
 from .joint_state import (
     JOINT_STATE,
     NANOSECONDS,
@@ -23,6 +23,7 @@ from .joint_state import (
     count_rejections,
     decode_joint_states,
 )
+from .message_collector import BagLimits
 
 __all__ = ["GRAVITY_ANNOTATION", "Recording", "describe_rejections", "read_recording"]
 
@@ -30,6 +31,8 @@ GRAVITY_ANNOTATION = "driver_compensates_gravity"
 """Entry of a bag's metadata that says "true" or "false"; written by our recorder."""
 
 MINIMUM_STATES = 3
+# Topics of a bag that an error names.
+MAX_SHOWN = 20
 REORDERING = 100_000_000
 """
 A stamp this far behind the newest one, in ns, is no message overtaken on its way (those are
@@ -87,6 +90,7 @@ def read_recording(
     command_topic: str | None = "/joint_torque_command",
     driver_compensates_gravity: bool = False,
     limits: BagLimits = DEFAULT_LIMITS,
+    directories: Sequence[str | Path] | None = None,
 ) -> Recording:
     """
     Read the joint states of a bag and join each with its torque.
@@ -106,6 +110,8 @@ def read_recording(
         Whether the driver adds the gravity torque to what it is sent.
     limits : BagLimits
         Refuse larger recordings.
+    directories : sequence of str or Path, or None
+        Where the bag and its files must lie; None: anywhere.
 
     Returns
     -------
@@ -117,12 +123,14 @@ def read_recording(
         The bag cannot be read, lacks the topic or the joints, was recorded with the other
         gravity setting, holds only efforts although the driver compensates gravity (it reports
         the total torque, not what it was sent), or has fewer than three usable states.
+    FileAccessError
+        The bag lies outside the allowed directories.
     """
     state_topic = _absolute(state_topic)
     topics = [state_topic]
     if command_topic is not None:
         topics.append(_absolute(command_topic))
-    bag = read_bag(uri, topics, limits)
+    bag = read_bag(uri, topics, limits, directories)
     _check_topics(bag, topics, uri)
     commanded = any(bag.messages[topic] for topic in topics[1:])
     _check_gravity(bag, driver_compensates_gravity, commanded, uri)
@@ -170,7 +178,7 @@ def _absolute(topic: str) -> str:
 def _check_topics(bag: Bag, topics: Sequence[str], uri: str | Path) -> None:
     """Refuse a bag without joint states, or with another type on one of the topics."""
     if topics[0] not in bag.types:
-        found = ", ".join(sorted(bag.types)) or "no topics"
+        found = ", ".join(sorted(bag.types)[:MAX_SHOWN]) or "no topics"
         raise RecordingError(f"recording {uri} has {found}; expected the topic {topics[0]}")
     for topic in topics:
         if bag.types.get(topic, JOINT_STATE) != JOINT_STATE:

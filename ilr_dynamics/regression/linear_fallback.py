@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InvalidDataError
+from ..exceptions import InvalidDataError, NotFittedError
 from .fallback import Fallback, FallbackPrediction
 from .matrix_normal_wishart import MatrixNormalWishart, update_matrix_normal_wishart
 from .scaling import Standardizer
@@ -71,8 +71,9 @@ class LinearFallback(Fallback):
         return replace(self, scatter=factor * self.scatter)
 
     def predict(self, X: Array) -> FallbackPrediction:
-        """Predict at inputs X (n, m), in physical units."""
-        assert self.outputs is not None
+        """Predict at inputs X (n, m), in physical units; NotFittedError before any samples."""
+        if self.outputs is None:
+            raise NotFittedError("the linear fallback has seen no samples; expected some first")
         U = self._regressors(X)
         covariance = self._posterior.slope_covariance[0]
         return FallbackPrediction(
@@ -120,6 +121,8 @@ class LinearFallback(Fallback):
         for name, shape in shapes.items():
             if arrays[name].shape != shape or not np.all(np.isfinite(arrays[name])):
                 raise ValueError(f"{name} of a linear fallback must be finite, of shape {shape}")
+            if name.endswith("scale") and not np.all(arrays[name] > 0.0):
+                raise ValueError(f"{name} of a linear fallback must be positive")
         return cls(
             Standardizer(arrays["input_location"], arrays["input_scale"]),
             Standardizer(arrays["output_location"], arrays["output_scale"]),

@@ -79,7 +79,12 @@ def open_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Array], dict[st
         size = math.prod(shape)
         if offset + 8 * size > len(content):
             raise SnapshotError(f"the predictor file {path} ends inside the array {name!r}")
-        arrays[name] = np.frombuffer(content, "<f8", size, offset).reshape(shape)
+        try:
+            arrays[name] = np.ndarray(tuple(shape), "<f8", content, offset)
+        except ValueError as error:
+            raise SnapshotError(
+                f"the predictor file {path} holds no array of shape {shape}: {error}"
+            ) from error
         offset += 8 * size
     return arrays, header
 

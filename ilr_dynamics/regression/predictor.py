@@ -188,7 +188,9 @@ class Predictor:
         shapes = {name: array.shape for name, array in arrays.items()}
         n, d, q = (*shapes.get("maps", ()), 0, 0, 0)[:3]
         try:
-            transforms = unpack_transforms(header, arrays, n_regressors=q, n_outputs=d)
+            # What overflows is told as not finite.
+            with np.errstate(all="ignore"):
+                transforms = unpack_transforms(header, arrays, n_regressors=q, n_outputs=d)
         except (LookupError, TypeError, ValueError) as error:
             raise SnapshotError(f"the file {path} makes no predictor: {error}") from error
         expected = _expected_shapes(n, d, q, transforms.regressors.n_inputs)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..exceptions import InvalidParameterError
 from .validation import check_array, check_real
 
 __all__ = ["effective_sample_weights"]
@@ -29,11 +30,12 @@ def effective_sample_weights(X: ArrayLike, scale: ArrayLike, resolution: float =
     Parameters
     ----------
     X : (n, n_inputs)
-        Inputs, in the order of time.
+        What tells whether the arm moved, in the order of time: positions and velocities.
+        Accelerations that were differentiated are never still.
     scale : (n_inputs,) or float
-        Inputs' units of distance: their deviations, or the `input_scale` of a model.
+        Units of distance: deviations, or a model's `input_scale`. Where it is zero, nothing moves.
     resolution
-        Distance, in these units, from which on a sample is a new one; 0: all are.
+        Euclidean distance, in these units, from which on a sample is a new one; 0: all are.
 
     Returns
     -------
@@ -45,7 +47,7 @@ def effective_sample_weights(X: ArrayLike, scale: ArrayLike, resolution: float =
     InvalidDataError
         If X is malformed.
     InvalidParameterError
-        If the resolution is negative.
+        If the resolution is negative, or the scale is negative, not finite or of another length.
 
     Examples
     --------
@@ -54,7 +56,7 @@ def effective_sample_weights(X: ArrayLike, scale: ArrayLike, resolution: float =
     """
     X = check_array(X, "X")
     limit = check_real(resolution, "resolution", at_least=0.0) ** 2
-    standard = X / np.asarray(scale, dtype=float)
+    standard = X / _checked_scale(scale, X.shape[1])
     run = np.zeros(len(X), dtype=np.intp)
     first = standard[0]
     for row in range(1, len(X)):
@@ -64,3 +66,12 @@ def effective_sample_weights(X: ArrayLike, scale: ArrayLike, resolution: float =
             first = standard[row]
             run[row] += 1
     return np.asarray(1.0 / np.bincount(run)[run])
+
+
+def _checked_scale(scale: ArrayLike, n_inputs: int) -> Array:
+    checked = np.asarray(scale, dtype=float)
+    if checked.shape not in ((), (n_inputs,)) or not np.all((checked >= 0.0) & (checked < np.inf)):
+        raise InvalidParameterError(
+            f"scale must be one number or {n_inputs}, finite and not negative, got {scale!r}"
+        )
+    return np.where(checked > 0.0, checked, 1.0)

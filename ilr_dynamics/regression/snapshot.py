@@ -33,6 +33,9 @@ __all__ = ["load_snapshot", "write_model"]
 
 Array = NDArray[np.float64]
 
+# Characters of what a file says that an error repeats.
+MAX_SHOWN = 500
+
 MODEL_CLASSES: dict[str, type[MixtureRegressor]] = {"ILR": ILR, "HILR": HILR}
 
 # Sums of outer products are positive semidefinite, but for rounding.
@@ -89,9 +92,17 @@ def load_snapshot(path: str | os.PathLike[str]) -> MixtureRegressor:
     header, arrays = read_snapshot(path)
     try:
         return _model(header, arrays)
-    except (LookupError, TypeError, ValueError, OverflowError, IlrDynamicsError) as error:
+    except (
+        LookupError,
+        TypeError,
+        ValueError,
+        OverflowError,
+        MemoryError,
+        IlrDynamicsError,
+    ) as error:
         raise SnapshotError(
-            f"the snapshot {path} is not consistent in itself: {type(error).__name__}: {error}"
+            f"the snapshot {path} is not consistent in itself: {type(error).__name__}: "
+            f"{str(error)[:MAX_SHOWN]}"
         ) from error
 
 

@@ -12,7 +12,6 @@ import hashlib
 import io
 import json
 import os
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,27 +20,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..atomic_file import atomic_writer
-from ..exceptions import SnapshotError
+from ..exceptions import FileAccessError, SnapshotError
+from ..file_access import open_regular
+from .array_archive import UNREADABLE, read_archive
 
-__all__ = ["read_snapshot", "write_snapshot"]
+__all__ = ["is_snapshot", "read_snapshot", "write_snapshot"]
 
 Array = NDArray[np.float64]
 
 FORMAT_NAME = "ilr_dynamics snapshot"
 FORMAT_VERSION = 2
 HEADER = "header"
-MAX_BYTES = 2 << 30
-# What zipfile and numpy raise on damaged bytes; RuntimeError: a member that claims to be encrypted
-# or to need a later zip.
-_UNREADABLE = (
-    OSError,
-    ValueError,
-    KeyError,
-    EOFError,
-    RuntimeError,
-    MemoryError,
-    zipfile.BadZipFile,
-)
+# A model takes several times the size of its file in memory; 10,000 components of an arm with
+# seven joints have 68 MB of statistics.
+MAX_BYTES = 1 << 29
+# JSON takes some thirty times its size.
+MAX_HEADER_BYTES = 1 << 22
+MAX_HEADER_DEPTH = 32
+MAX_ARRAY_BYTES = MAX_BYTES - 2 * MAX_HEADER_BYTES
 
 
 def write_snapshot(
@@ -53,7 +49,7 @@ def write_snapshot(
     Raises
     ------
     SnapshotError
-        If the file cannot be written.
+        If the file cannot be written, or is too large to be read again.
     """
     content = {name: np.asarray(array, dtype="<f8", order="C") for name, array in arrays.items()}
     full_header = {"format": FORMAT_NAME, "version": FORMAT_VERSION, **header}
@@ -61,6 +57,20 @@ def write_snapshot(
     full_header = json.loads(json.dumps(full_header))
     full_header["checksum"] = _checksum(full_header, content)
     text = np.frombuffer(json.dumps(full_header).encode(), dtype=np.uint8)
+    if not _is_shallow(full_header):
+        raise SnapshotError(
+            f"the header of the snapshot {path} would be nested deeper than the "
+            f"{MAX_HEADER_DEPTH} levels allowed: it could not be loaded"
+        )
+    for name, size, limit in (
+        ("header", text.nbytes, MAX_HEADER_BYTES),
+        ("arrays", sum(array.nbytes for array in content.values()), MAX_ARRAY_BYTES),
+    ):
+        if size > limit:
+            raise SnapshotError(
+                f"the {name} of the snapshot {path} would have {size} bytes, expected at most "
+                f"{limit}: it could not be loaded"
+            )
     buffer = io.BytesIO()
     np.savez(buffer, **{HEADER: text}, **content)  # type: ignore[arg-type]
     try:
@@ -81,10 +91,10 @@ def read_snapshot(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[st
         anything but finite floats.
     """
     try:
-        content = _read_members(Path(path))
+        content = _read(Path(path))
     except FileNotFoundError as error:
         raise SnapshotError(f"there is no snapshot {path}") from error
-    except _UNREADABLE as error:
+    except (FileAccessError, *UNREADABLE) as error:
         raise SnapshotError(
             f"{path} is not a readable snapshot, or is truncated: {error}"
         ) from error
@@ -101,36 +111,60 @@ def read_snapshot(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[st
     return header, arrays
 
 
-def _read_members(path: Path) -> dict[str, NDArray[Any]]:
-    with zipfile.ZipFile(path) as archive:
-        members = archive.infolist()
-        size = sum(member.file_size for member in members)
-        if size > MAX_BYTES:
-            raise ValueError(f"it holds {size} bytes, more than the {MAX_BYTES} allowed")
-        # Stored, never compressed: a small file cannot unpack into a huge one.
-        if any(member.compress_type != zipfile.ZIP_STORED for member in members):
-            raise ValueError("its members are compressed, expected stored")
-        return {
-            member.filename.removesuffix(".npy"): np.lib.format.read_array(
-                io.BytesIO(archive.read(member)), allow_pickle=False
-            )
-            for member in members
-        }
+def is_snapshot(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a snapshot by its header, of whatever version and perhaps damaged."""
+    try:
+        header = _read(Path(path), only=HEADER).get(HEADER)
+        _parse_header(header, path, version=None)
+    except (SnapshotError, FileAccessError, *UNREADABLE):
+        return False
+    return True
 
 
-def _parse_header(text: NDArray[Any] | None, path: str | os.PathLike[str]) -> dict[str, Any]:
+def _read(path: Path, only: str | None = None) -> dict[str, NDArray[Any]]:
+    with open_regular(path, MAX_BYTES) as file:
+        return read_archive(file, only)
+
+
+def _parse_header(
+    text: NDArray[Any] | None, path: str | os.PathLike[str], version: int | None = FORMAT_VERSION
+) -> dict[str, Any]:
+    """Check the header; of any version if that is None."""
+    if text is not None and text.nbytes > MAX_HEADER_BYTES:
+        raise SnapshotError(
+            f"the header of the snapshot {path} has {text.nbytes} bytes, expected at most "
+            f"{MAX_HEADER_BYTES}"
+        )
     try:
         header = json.loads(bytes(text)) if text is not None else None
     except (ValueError, RecursionError) as error:
         raise SnapshotError(f"the header of the snapshot {path} is not valid JSON") from error
     if not isinstance(header, dict) or header.get("format") != FORMAT_NAME:
         raise SnapshotError(f"{path} is not an {FORMAT_NAME}")
-    if header.get("version") != FORMAT_VERSION:
+    if not _is_shallow(header):
+        raise SnapshotError(
+            f"the header of the snapshot {path} is nested deeper than the {MAX_HEADER_DEPTH} "
+            "levels allowed"
+        )
+    if version is not None and header.get("version") != version:
         raise SnapshotError(
             f"the snapshot {path} has format version {header.get('version')!r}; "
-            f"this release reads version {FORMAT_VERSION}"
+            f"this release reads version {version}"
         )
     return header
+
+
+def _is_shallow(header: dict[str, Any]) -> bool:
+    """Whether whoever handles the values one within the other comes to an end soon."""
+    level: list[Any] = [header]
+    for _ in range(MAX_HEADER_DEPTH):
+        level = [
+            part
+            for value in level
+            if isinstance(value, dict | list)
+            for part in (value.values() if isinstance(value, dict) else value)
+        ]
+    return not level
 
 
 def _checksum(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..exceptions import SnapshotError
 from .calibration import SpreadFactors
 from .fallback import FALLBACKS, Fallback, check_fallback_fits
 from .features import Regressors
@@ -63,6 +64,10 @@ def pack_transforms(transforms: Transforms) -> tuple[dict[str, Any], dict[str, A
         ("feature", regressors.feature_scaling),
         ("output", transforms.outputs),
     ):
+        try:
+            _check_scaling(scaling.location, scaling.scale, name)
+        except ValueError as error:
+            raise SnapshotError(f"the model cannot be saved: {error}") from error
         arrays[f"{name}_location"], arrays[f"{name}_scale"] = scaling.location, scaling.scale
     header: dict[str, Any] = {
         "features": regressors.features,
@@ -148,9 +153,17 @@ def _scaling(arrays: Mapping[str, Array], name: str) -> Standardizer:
     location, scale = arrays[f"{name}_location"], arrays[f"{name}_scale"]
     if location.ndim != 1 or scale.shape != location.shape:
         raise ValueError(f"the {name} scaling must hold as many scales as locations")
-    # NaN is outside these bounds too.
-    if not np.all((1.0 / MAX_SCALE <= scale) & (np.maximum(scale, abs(location)) <= MAX_SCALE)):
-        raise ValueError(
-            f"the {name} scaling must hold scales from {1.0 / MAX_SCALE:g} to {MAX_SCALE:g}"
-        )
+    _check_scaling(location, scale, name)
     return Standardizer(location, scale)
+
+
+def _check_scaling(location: Array, scale: Array, name: str) -> None:
+    # NaN is outside these bounds too.
+    outside = ~((1.0 / MAX_SCALE <= scale) & (np.maximum(scale, abs(location)) <= MAX_SCALE))
+    if np.any(outside):
+        column = int(np.argmax(outside))
+        raise ValueError(
+            f"the {name} scaling has location {location[column]:g} and scale {scale[column]:g} "
+            f"in column {column}, expected scales from {1.0 / MAX_SCALE:g} to {MAX_SCALE:g} and "
+            "locations up to that: other units are meant"
+        )

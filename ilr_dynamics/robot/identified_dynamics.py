@@ -26,6 +26,7 @@ from typing import Self
 
 import numpy as np
 import pinocchio
+from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve
 
 from ilr_dynamics.exceptions import InvalidDataError
@@ -92,7 +93,9 @@ class IdentifiedDynamics(Fallback):
     name = "identified_dynamics"
 
     @classmethod
-    def from_description(cls, description: RobotDescription, *, gravity: bool = True) -> Self:
+    def from_description(
+        cls, description: RobotDescription, *, gravity: ArrayLike = (0.0, 0.0, -9.81)
+    ) -> Self:
         """
         Start from an arm's description: its URDF's inertial parameters, no friction.
 
@@ -100,9 +103,18 @@ class IdentifiedDynamics(Fallback):
         ----------
         description
             The arm. Without a joint-to-motor matrix each joint has a motor of its own.
-        gravity
-            Whether torques carry the arm's weight; not if the driver adds that torque itself.
+        gravity : (3,)
+            In the base frame, m/s^2: (0, 0, 9.81) for an arm that hangs from the ceiling; zero if
+            the driver adds the torque that carries the arm's weight itself.
+
+        Raises
+        ------
+        InvalidDataError
+            If gravity is not three finite numbers.
         """
+        gravity = np.asarray(gravity, dtype=float)
+        if gravity.shape != (3,) or not np.all(np.isfinite(gravity)):
+            raise InvalidDataError(f"gravity must be three finite numbers, got {gravity.tolist()}")
         model = pinocchio.buildModelFromUrdf(str(description.urdf_path))
         n = description.n_joints
         gears = np.eye(n) if description.gear_matrix is None else description.gear_matrix
@@ -111,7 +123,7 @@ class IdentifiedDynamics(Fallback):
         return cls(
             placements=np.array([model.jointPlacements[j].homogeneous for j in joints]),
             axes=np.array([_axis(model, j) for j in joints]),
-            gravity=np.array(model.gravity.linear) * float(gravity),
+            gravity=gravity,
             inertial_prior=np.array([model.inertias[j].toDynamicParameters() for j in joints]),
             motors=gears / np.linalg.norm(gears, axis=1, keepdims=True),
             gram=np.zeros((n, size, size)),
@@ -138,14 +150,26 @@ class IdentifiedDynamics(Fallback):
             Torques, Nm.
         weights : (n_samples,)
             Sample weights.
+
+        Raises
+        ------
+        InvalidDataError
+            If inputs or outputs do not fit the number of joints, or are too large to add up.
         """
+        if X.shape[1] != 3 * self.n_joints or Y.shape[1] != self.n_joints:
+            raise InvalidDataError(
+                f"identified dynamics of {self.n_joints} joints expect {3 * self.n_joints} inputs "
+                f"[q, qd, qdd] and {self.n_joints} torques, got {X.shape[1]} and {Y.shape[1]}"
+            )
         gram, pull = self.gram.copy(), self.pull.copy()
-        for rows in _blocks(len(X)):
-            columns = self._regressors(X[rows])
-            weighted = columns * weights[rows, None, None]
-            for joint in range(self.n_joints):
-                gram[joint] += weighted[:, joint].T @ columns[:, joint]
-                pull[joint] += weighted[:, joint].T @ Y[rows, joint]
+        # What overflows is told when the parameters are solved for.
+        with np.errstate(over="ignore", invalid="ignore"):
+            for rows in _blocks(len(X)):
+                columns = self._regressors(X[rows])
+                weighted = columns * weights[rows, None, None]
+                for joint in range(self.n_joints):
+                    gram[joint] += weighted[:, joint].T @ columns[:, joint]
+                    pull[joint] += weighted[:, joint].T @ Y[rows, joint]
         learned = replace(
             self,
             gram=gram,
@@ -314,10 +338,17 @@ class IdentifiedDynamics(Fallback):
         noise = np.maximum(self.energy / self.weight, SMALLEST_NOISE)
         for _ in range(NOISE_ROUNDS):
             precision = np.diag(prior_precision) + np.einsum("jpq,j->pq", self.gram, 1.0 / noise)
-            factor = cho_factor(precision)
+            try:
+                factor = cho_factor(precision)
+            except (np.linalg.LinAlgError, ValueError) as error:
+                raise InvalidDataError(
+                    "the samples do not identify the arm's dynamics in double precision: some "
+                    "positions, velocities or accelerations are far too large"
+                ) from error
             pull = prior_precision * prior_mean + self.pull.T @ (1.0 / noise)
             mean = cho_solve(factor, pull)
-            covariance = cho_solve(factor, np.eye(len(mean)))
+            # In the order that files have, so that a loaded model computes the same bits.
+            covariance = np.ascontiguousarray(cho_solve(factor, np.eye(len(mean))))
             # E[(tau - phi' theta)^2], the doubt about theta included.
             squared = (
                 self.energy

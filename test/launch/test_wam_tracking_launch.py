@@ -130,10 +130,16 @@ def config() -> dict:
 
 @pytest.fixture
 def lock_step(tmp_path, config) -> str:
-    """The robot's parameters, but independent of how busy the machine is."""
+    """The robot's parameters, but independent of how busy the machine is; records to tmp_path."""
     simulator = {**config["/wam_simulator"]["ros__parameters"], "lock_step": True}
+    recorder = {
+        **config["/recorder"]["ros__parameters"],
+        "files": {"directories": [str(tmp_path)]},
+    }
+    changed = {"/wam_simulator": simulator, "/recorder": recorder}
+    nodes = {name: {"ros__parameters": values} for name, values in changed.items()}
     path = tmp_path / "lock_step.yaml"
-    path.write_text(yaml.safe_dump({**config, "/wam_simulator": {"ros__parameters": simulator}}))
+    path.write_text(yaml.safe_dump({**config, **nodes}))
     return f"params_file:={path}"
 
 

@@ -47,6 +47,7 @@ def test_settings_survive_json():
         SampleSettings(sample_rate=100.0, torque_limit=[1.0, 2.0]),
         BagLimits(max_messages=7),
         "wam4",
+        directories=("/data", "~/models"),
     )
     assert LearningSettings.from_json(json.loads(json.dumps(settings.to_json()))) == settings
 
@@ -64,6 +65,8 @@ def test_settings_survive_json():
             {"joint_names": ["a"], "driver_compensates_gravity": "no"},
             "driver_compensates_gravity is 'no'",
         ),
+        ({"joint_names": ["a"], "directories": "/data"}, "directories are '/data'"),
+        ({"joint_names": ["a"], "directories": [1]}, r"directories are \(1,\)"),
     ],
 )
 def test_settings_that_cannot_be_meant_are_refused(values, message):
@@ -98,6 +101,12 @@ def test_snapshot_of_another_size_is_refused(save):
     path = save(joint_names=["j1", "j2", "j3"])
     with pytest.raises(SnapshotError, match="maps 6 inputs to 2 outputs; expected 9 to 3"):
         load_compatible_snapshot(path, three)
+
+
+@pytest.mark.parametrize("recordings", [3, [3], "run1"])
+def test_snapshot_that_does_not_say_what_it_was_learned_from_is_refused(save, recordings):
+    with pytest.raises(SnapshotError, match="was learned from .*; expected URIs"):
+        load_compatible_snapshot(save(recordings=recordings), SETTINGS)
 
 
 @pytest.mark.parametrize("uri", ["", "/nowhere/model.npz"])

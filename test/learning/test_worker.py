@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ilr_dynamics.exceptions import RecordingError, SnapshotError
+from ilr_dynamics.exceptions import FileAccessError, RecordingError, SnapshotError
 from ilr_dynamics.learning import LoadJob, SaveJob, UpdateJob, learn_from_recording
 from ilr_dynamics.learning.jobs import encode_job
 from ilr_dynamics.learning.worker import run_job
@@ -146,7 +147,7 @@ def test_update_from_a_truncated_bag_changes_nothing(bag, arm_settings, tmp_path
     file.write_bytes(file.read_bytes()[:5000])
     folder = tmp_path / "out"
     folder.mkdir()
-    with pytest.raises(RecordingError, match="damaged or truncated"):
+    with pytest.raises(RecordingError, match="cannot be read: it does not begin and end"):
         run_job(UpdateJob(str(copy), str(folder), arm_settings), ignore)
     assert list(folder.iterdir()) == []
 
@@ -208,11 +209,64 @@ def test_save_copies_the_model_and_its_metadata(arm_settings, tmp_path, snapshot
     assert saved.metadata_ == model.metadata_
 
 
-def test_save_replaces_a_file_only_if_told(arm_settings, tmp_path, snapshot):
+def test_save_replaces_a_snapshot_only_if_told(arm_settings, tmp_path, snapshot):
     target = tmp_path / "mine.npz"
-    target.write_text("precious")
+    content = bytearray(snapshot.read_bytes())
+    content[-3000] ^= 1  # A damaged one may be replaced too.
+    target.write_bytes(content)
     with pytest.raises(SnapshotError, match="exists; expected a new name, or overwrite"):
         run_job(SaveJob(str(snapshot), str(target), arm_settings), ignore)
-    assert target.read_text() == "precious"
+    assert target.read_bytes() == content
     run_job(SaveJob(str(snapshot), str(target), arm_settings, overwrite=True), ignore)
     assert load_snapshot(target).n_samples_ > 0
+
+
+def test_save_replaces_nothing_but_snapshots(arm_settings, tmp_path, snapshot):
+    (tmp_path / "notes.npz").write_text("precious")
+    np.savez(tmp_path / "data.npz", a=np.zeros(3))
+    os.mkfifo(tmp_path / "pipe.npz")
+    for name in ("notes.npz", "data.npz", "pipe.npz"):
+        job = SaveJob(str(snapshot), str(tmp_path / name), arm_settings, overwrite=True)
+        with pytest.raises(SnapshotError, match=f"{name} is no snapshot, and nothing else is"):
+            run_job(job, ignore)
+    assert (tmp_path / "notes.npz").read_text() == "precious"
+
+
+@pytest.mark.parametrize("name", ["model", ".bashrc", "model.npz.txt"])
+def test_snapshots_have_their_suffix(bag, arm_settings, tmp_path, snapshot, name):
+    target = str(tmp_path / name)
+    for job in (
+        UpdateJob(str(bag), str(tmp_path), arm_settings, snapshot_uri=target),
+        SaveJob(str(snapshot), target, arm_settings),
+    ):
+        with pytest.raises(SnapshotError, match=r"has no name that ends in \.npz"):
+            run_job(job, ignore)
+
+
+def test_only_files_in_the_allowed_directories_are_touched(bag, arm_settings, tmp_path, snapshot):
+    folder = tmp_path / "allowed"
+    folder.mkdir()
+    (folder / "out").symlink_to(tmp_path)
+    (folder / "bag").symlink_to(bag)
+    settings = replace(arm_settings, directories=(str(folder),))
+    # What the node keeps for itself may lie elsewhere.
+    run_job(SaveJob(str(snapshot), str(folder / "mine.npz"), settings), ignore)
+    run_job(LoadJob(str(folder / "mine.npz"), str(tmp_path), settings), ignore)
+    before = sorted(tmp_path.rglob("*"))
+    for target in (tmp_path / "new.npz", folder / "out" / "new.npz", folder / ".." / "new.npz"):
+        for job in (
+            SaveJob(str(snapshot), str(target), settings),
+            SaveJob(str(snapshot), str(target), settings, overwrite=True),
+            UpdateJob(str(bag), str(tmp_path), settings, snapshot_uri=str(target)),
+        ):
+            with pytest.raises(FileAccessError, match="outside the allowed directories"):
+                run_job(job, ignore)
+    for job in (
+        LoadJob(str(snapshot), str(tmp_path), settings),
+        LoadJob(str(folder / "out" / snapshot.name), str(tmp_path), settings),
+        UpdateJob(str(bag), str(tmp_path), settings),
+        UpdateJob(str(folder / "bag"), str(tmp_path), settings),
+    ):
+        with pytest.raises(FileAccessError, match="outside the allowed directories"):
+            run_job(job, ignore)
+    assert sorted(tmp_path.rglob("*")) == before

@@ -151,6 +151,12 @@ def test_scales_that_do_not_fit_the_arm_are_refused(values, scale):
         learning_settings(values)
 
 
+def test_the_snapshot_folder_is_allowed_besides_the_directories(values):
+    values["files.directories"] = ["/data"]
+    values["learning.snapshot_directory"] = "/models"
+    assert learning_settings(values).directories == ("/data", "/models")
+
+
 def test_snapshots_go_to_the_ros_folder_unless_told_otherwise(values, monkeypatch):
     monkeypatch.setenv("ROS_HOME", "/data/ros")
     assert snapshot_folder(values) == Path("/data/ros/ilr_dynamics")

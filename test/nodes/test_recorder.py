@@ -94,10 +94,11 @@ def arm():
 
 
 @pytest.fixture
-def start_recorder():
+def start_recorder(tmp_path):
     processes = []
 
     def start(**parameters):
+        parameters = {"files.directories": [str(tmp_path)], **parameters}
         arguments = [
             word for name, value in parameters.items() for word in ("-p", f"{name}:={value}")
         ]
@@ -111,8 +112,9 @@ def start_recorder():
 
     yield start
     for process in processes:
-        process.kill()
-        process.communicate()
+        # Not killed: Fast DDS would leave its shared memory behind.
+        process.terminate()
+        process.communicate(timeout=TIMEOUT)
 
 
 @pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
@@ -175,6 +177,10 @@ def test_requests_that_make_no_sense_are_answered_with_the_reason(arm, start_rec
     answer = arm.trigger("start")
     assert not answer.success
     assert "exists already" in answer.message
+    arm.set_uri("/tmp/elsewhere")
+    answer = arm.trigger("start")
+    assert not answer.success
+    assert "'/tmp/elsewhere' is outside the allowed directories" in answer.message
     arm.set_uri(tmp_path / "run")
     assert arm.trigger("start").success
     answer = arm.trigger("start")

@@ -63,7 +63,7 @@ class Bench:
 
     def ask(self, kind, name, **fields):
         client = self.node.create_client(kind, name)
-        assert client.wait_for_service(timeout_sec=15.0), f"no service {name}"
+        assert client.wait_for_service(timeout_sec=60.0), f"no service {name}"
         future = client.call_async(kind.Request(**fields))
         self.executor.spin_until_future_complete(future, timeout_sec=10.0)
         self.node.destroy_client(client)

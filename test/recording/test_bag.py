@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 
 import numpy as np
 import pytest
-from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.rosbag2 import CompressionFormat, CompressionMode, Reader, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
-from ilr_dynamics.exceptions import RecordingError
-from ilr_dynamics.recording.bag import BagLimits, read_bag
+from ilr_dynamics.exceptions import FileAccessError, RecordingError
+from ilr_dynamics.recording.bag import read_bag
+from ilr_dynamics.recording.message_collector import BagLimits
 from ilr_dynamics.recording.writer import STORAGES, RecordingWriter
 
 STORAGE_SUFFIX = {"mcap": ".mcap", "sqlite3": ".db3"}
@@ -148,3 +150,71 @@ def test_large_bags_are_refused(motion, write_bag, storage):
         read_bag(path, ["/joint_states"], BagLimits(max_bytes=1000))
     with pytest.raises(RecordingError, match="600 messages .* expected at most 599"):
         read_bag(path, ["/joint_states"], BagLimits(max_messages=599))
+
+
+@pytest.mark.parametrize(
+    ("storage", "mode"),
+    [(storage, mode) for storage in STORAGES for mode in ("NONE", "FILE", "MESSAGE")]
+    + [("mcap", "STORAGE")],
+)
+def test_bags_are_read_as_rosbags_reads_them(motion, tmp_path, storage, mode):
+    store, path = get_typestore(Stores.ROS2_JAZZY), tmp_path / "bag"
+    with compressed_writer(path, storage, mode) as writer:
+        topics = {
+            topic: writer.add_connection(topic, "sensor_msgs/msg/JointState", typestore=store)
+            for topic in ("/joint_states", "/joint_torque_command")
+        }
+        # Received in another order than written, and twice at the same time.
+        for place, (topic, data) in enumerate(motion.states() + motion.commands()):
+            writer.write(topics[topic], 7 * place % 1000, data)
+    found = read_bag(path, list(topics))
+    with Reader(path) as reader:
+        for topic in topics:
+            expected = [data for c, _, data in reader.messages() if c.topic == topic]
+            assert found.messages[topic] == expected
+
+
+def compressed_writer(path, storage, mode):
+    writer = Writer(path, version=9, storage_plugin=StoragePlugin[storage.upper()])
+    if mode != "NONE":
+        writer.set_compression(CompressionMode[mode], CompressionFormat.ZSTD)
+    return writer
+
+
+@pytest.mark.parametrize("mode", ["FILE", "MESSAGE", "STORAGE"])
+def test_what_unpacks_to_more_than_allowed_is_refused(motion, tmp_path, mode):
+    store, path = get_typestore(Stores.ROS2_JAZZY), tmp_path / "bag"
+    with compressed_writer(path, "mcap", mode) as writer:
+        topic = writer.add_connection(
+            "/joint_states", "sensor_msgs/msg/JointState", typestore=store
+        )
+        writer.write(topic, 1, bytes(1_000_000))
+    limits = BagLimits(max_bytes=500_000, max_message_bytes=100_000)
+    with pytest.raises(RecordingError, match="more (than the allowed|bytes than the allowed)"):
+        read_bag(path, ["/joint_states"], limits)
+
+
+def test_links_out_of_the_allowed_directories_are_refused(motion, write_bag, storage, tmp_path):
+    path = write_bag(motion.states(), storage)
+    allowed = tmp_path / "allowed"
+    allowed.mkdir()
+    copy = shutil.copytree(path, allowed / "bag")
+    assert len(read_bag(copy, ["/joint_states"], directories=[allowed]).messages) == 1
+    (allowed / "link").symlink_to(path)
+    for name in (storage_file(copy, storage).name, "metadata.yaml"):
+        (copy / name).rename(copy / "kept")
+        (copy / name).symlink_to(path / name)
+        with pytest.raises(FileAccessError, match=f"{name}, which is outside the allowed"):
+            read_bag(copy, ["/joint_states"], directories=[allowed])
+        (copy / name).unlink()
+        (copy / "kept").rename(copy / name)
+    with pytest.raises(FileAccessError, match=f"leads to {path}, which is outside"):
+        read_bag(allowed / "link", ["/joint_states"], directories=[allowed])
+
+
+def test_pipes_are_not_waited_for(motion, write_bag, storage):
+    file = storage_file(write_bag(motion.states(), storage), storage)
+    file.unlink()
+    os.mkfifo(file)
+    with pytest.raises(FileAccessError, match="is no regular file"):
+        read_bag(file.parent, ["/joint_states"])

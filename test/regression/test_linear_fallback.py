@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from ilr_dynamics.exceptions import InvalidDataError
+from ilr_dynamics.exceptions import InvalidDataError, NotFittedError
 from ilr_dynamics.regression import HILR, ILR, LinearFallback, load_snapshot
 
 SLOPE, OFFSET = np.array([[2.0, -0.01], [30.0, 0.5]]), np.array([5.0, -100.0])
@@ -69,3 +69,15 @@ def test_a_mixture_returns_to_it_where_it_has_no_data(model_class, tmp_path):
     np.testing.assert_array_equal(loaded.predict(far), model.predict(far))
     # What it was before any data is what a new fit starts from.
     assert loaded.fallback.arrays() == {}
+
+
+def test_nothing_is_predicted_before_any_samples():
+    with pytest.raises(NotFittedError, match="has seen no samples"):
+        LinearFallback().predict(np.zeros((1, 2)))
+
+
+def test_scales_that_are_not_positive_are_refused(informed):
+    arrays = informed.arrays()
+    arrays["input_scale"] = np.array([1.0, 0.0])
+    with pytest.raises(ValueError, match="input_scale of a linear fallback must be positive"):
+        LinearFallback.from_arrays(arrays)

@@ -1,5 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
+import json
+
 import numpy as np
 import pytest
 
@@ -94,4 +96,14 @@ def test_absurd_sizes_do_not_allocate(path):
 def test_other_files_are_refused(path):
     path.write_bytes(b"PK\x03\x04" + bytes(500))
     with pytest.raises(SnapshotError, match="not a predictor file"):
+        open_arrays(path)
+
+
+@pytest.mark.parametrize(
+    "shape", [[0, 2**70], [0, 2**62], [1] * 70], ids=["beyond integers", "overflow", "dimensions"]
+)
+def test_shapes_that_no_array_has_are_refused(path, shape):
+    header = json.dumps({"header": {}, "shapes": {"a": shape}}).encode()
+    path.write_bytes(MAGIC + header + b"\n" + bytes(1000))
+    with pytest.raises(SnapshotError, match="holds no array of shape"):
         open_arrays(path)

@@ -66,6 +66,17 @@ def test_without_resolution_all_samples_count():
     np.testing.assert_array_equal(effective_sample_weights(np.zeros((5, 2)), 1.0, 0.0), 1.0)
 
 
+def test_an_input_that_never_changes_does_not_hide_the_others():
+    X = np.column_stack([motion(10.0, 25.0), np.full(250, 3.0)])
+    np.testing.assert_allclose(effective_sample_weights(X, X.std(axis=0)), 1.0)
+
+
+@pytest.mark.parametrize("scale", [np.nan, -1.0, np.inf, [1.0], [1.0, 1.0, 1.0]])
+def test_scales_that_cannot_be_meant_are_refused(scale):
+    with pytest.raises(InvalidParameterError, match="scale must be"):
+        effective_sample_weights(np.zeros((5, 2)), scale)
+
+
 def test_odd_arguments_are_refused():
     with pytest.raises(InvalidParameterError, match="resolution"):
         effective_sample_weights(np.zeros((5, 2)), 1.0, -1.0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ilr_dynamics.exceptions import SnapshotError
-from ilr_dynamics.regression import HILR, ILR, load_snapshot
+from ilr_dynamics.regression import HILR, ILR, Predictor, load_snapshot
 from ilr_dynamics.regression.snapshot_file import read_snapshot, write_snapshot
 
 METADATA = {
@@ -230,3 +230,22 @@ def test_missing_parts_are_named(path, name):
 def test_a_folder_that_is_missing_is_told(model, tmp_path):
     with pytest.raises(SnapshotError, match="cannot write"):
         model.save(tmp_path / "nowhere" / "model.npz")
+
+
+@pytest.mark.parametrize("size", [1e-140, 1e-40, 1e-27, 1.0, 1e27, 1e40, 1e140])
+@pytest.mark.parametrize("of", ["inputs", "outputs"])
+def test_what_is_saved_can_be_loaded(size, of, motion, tmp_path):
+    X, Y = motion
+    X, Y = (size * X, Y) if of == "inputs" else (X, size * Y)
+    model = ILR(n_components=3, max_iterations=3, random_state=0).fit(X, Y)
+    path = tmp_path / "model.npz"
+    if 1e-30 < size < 1e30:
+        model.save(path)
+        np.testing.assert_array_equal(load_snapshot(path).predict(X), model.predict(X))
+        model.predictor().save(path)
+        Predictor.open(path)
+        return
+    for save in (model.save, model.predictor().save):
+        with pytest.raises(SnapshotError, match="cannot be saved: the .*put scaling has .*1e"):
+            save(path)
+    assert list(tmp_path.iterdir()) == []

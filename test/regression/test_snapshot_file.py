@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import io
 import json
+import os
 import pickle
 import zipfile
 
@@ -10,7 +11,7 @@ import pytest
 
 from ilr_dynamics.exceptions import SnapshotError
 from ilr_dynamics.regression import snapshot_file
-from ilr_dynamics.regression.snapshot_file import read_snapshot, write_snapshot
+from ilr_dynamics.regression.snapshot_file import is_snapshot, read_snapshot, write_snapshot
 
 HEADER = {"class": "ILR", "metadata": {"joints": ["j1"]}}
 ARRAYS = {
@@ -164,7 +165,7 @@ def test_compressed_files_are_refused_before_they_unpack(path):
 
 def test_files_beyond_the_size_limit_are_refused(path, monkeypatch):
     monkeypatch.setattr(snapshot_file, "MAX_BYTES", 100)
-    with pytest.raises(SnapshotError, match="more than the 100 allowed"):
+    with pytest.raises(SnapshotError, match="expected at most 100"):
         read_snapshot(path)
 
 
@@ -200,3 +201,96 @@ def test_headers_that_json_cannot_hold_leave_the_old_file(path):
     with pytest.raises(TypeError, match="JSON"):
         write_snapshot(path, {"metadata": io.BytesIO()}, ARRAYS)
     assert_intact(path)
+
+
+def test_headers_nested_too_deep_are_neither_written_nor_read(path, monkeypatch):
+    deep = {}
+    for _ in range(40):
+        deep = {"a": deep}
+    with pytest.raises(SnapshotError, match="would be nested deeper than the 32 levels"):
+        write_snapshot(path, {"metadata": deep}, ARRAYS)
+    assert_intact(path)
+    with_header(path, metadata=deep)
+    with pytest.raises(SnapshotError, match="is nested deeper than the 32 levels"):
+        read_snapshot(path)
+
+
+def test_what_is_too_large_to_be_read_is_not_written(path, monkeypatch):
+    monkeypatch.setattr(snapshot_file, "MAX_ARRAY_BYTES", 100)
+    with pytest.raises(SnapshotError, match="the arrays of .* expected at most 100"):
+        write_snapshot(path, HEADER, ARRAYS)
+    with pytest.raises(SnapshotError, match="the header of .* expected at most"):
+        write_snapshot(path, {"metadata": "x" * 5_000_000}, {})
+    assert_intact(path)
+
+
+def test_a_large_header_is_not_parsed(path):
+    with_members(path, header=b" " * 5_000_000)
+    with pytest.raises(SnapshotError, match="has 5000000 bytes, expected at most 4194304"):
+        read_snapshot(path)
+
+
+def test_too_many_members_are_refused_before_they_are_listed(path):
+    with zipfile.ZipFile(path, "w") as archive:
+        for number in range(101):
+            archive.writestr(str(number), b"")
+    with pytest.raises(SnapshotError, match="has 101 members"):
+        read_snapshot(path)
+
+
+def test_directories_of_the_larger_kind_are_refused(path):
+    content = path.read_bytes()
+    locator = b"PK\x06\x07" + bytes(16)
+    path.write_bytes(content[:-22] + locator + content[-22:])
+    with pytest.raises(SnapshotError, match="directory of another kind"):
+        read_snapshot(path)
+
+
+@pytest.mark.parametrize("place", [20, 24], ids=["compressed size", "size"])
+def test_members_that_claim_more_than_the_file_are_refused(path, place):
+    content = bytearray(path.read_bytes())
+    entry = content.rfind(b"PK\x01\x02")
+    content[entry + place : entry + place + 4] = (400_000_000).to_bytes(4, "little")
+    path.write_bytes(content)
+    with pytest.raises(SnapshotError, match="members claim 4000.* bytes of a file of"):
+        read_snapshot(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"(3, 4)", b"(3, 5)"),
+        (b"(3, 4)", b"(-3,4)"),
+        (b"(3, 4), }", b"(3, 4)}+ "),
+        (b"'shape'", b"'Shape'"),
+        (b"False", b"True "),
+        (b"\x93NUMPY\x01", b"\x93NUMPY\x09"),
+        (b"{'descr'", b"(" * 8),
+        (b"(3, 4)", b"(" + 200 * b"1" + b"x"),
+    ],
+)
+def test_array_headers_that_numpy_does_not_write_are_refused(path, old, new):
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    assert old in members["a.npy"]
+    members["a.npy"] = members["a.npy"].replace(old, new)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    with pytest.raises(SnapshotError, match="the array 'a'"):
+        read_snapshot(path)
+
+
+def test_snapshots_are_told_from_other_files(path, tmp_path):
+    assert is_snapshot(path)
+    with_header(path, version=1)
+    assert is_snapshot(path)
+    with_members(path, a=ARRAYS["a"] + 1.0)
+    assert is_snapshot(path)
+    path.write_bytes(path.read_bytes()[:-1])
+    assert not is_snapshot(path)
+    np.savez(path, a=np.zeros(3))
+    assert not is_snapshot(path)
+    os.mkfifo(tmp_path / "pipe")
+    for other in (tmp_path, tmp_path / "nothing", tmp_path / "pipe"):
+        assert not is_snapshot(other)

@@ -43,11 +43,15 @@ def rubbing(arm):
 
 
 @pytest.fixture(scope="module")
-def identified(arm, rubbing):
+def samples(arm, rubbing):
     X = motion(arm.n_joints, 3000, 0)
     generator = np.random.default_rng(1)
-    Y = rubbing(X) + 0.05 * generator.normal(size=(3000, arm.n_joints))
-    return IdentifiedDynamics.from_description(arm).updated(X, Y, np.ones(3000))
+    return X, rubbing(X) + 0.05 * generator.normal(size=(3000, arm.n_joints))
+
+
+@pytest.fixture(scope="module")
+def identified(arm, samples):
+    return IdentifiedDynamics.from_description(arm).updated(*samples, np.ones(3000))
 
 
 def test_before_any_data_it_is_the_descriptions_rigid_body(arm):
@@ -145,3 +149,46 @@ def test_a_mixture_falls_back_on_it_and_keeps_it_in_its_files(arm, rubbing, tmp_
     expected, expected_std = model.predict(far[:1], return_std=True)
     np.testing.assert_allclose(mean, expected[0], rtol=1e-9)
     np.testing.assert_allclose(std, expected_std[0], rtol=1e-9)
+
+
+def test_gravity_along_another_axis_is_that_of_an_arm_mounted_otherwise(arm, samples):
+    X, _ = samples
+    hanging = IdentifiedDynamics.from_description(arm, gravity=(0.0, 0.0, 9.81))
+    weightless = IdentifiedDynamics.from_description(arm, gravity=np.zeros(3))
+    standing = IdentifiedDynamics.from_description(arm)
+    up, none, down = (d.predict(X[:20]).mean for d in (hanging, weightless, standing))
+    np.testing.assert_allclose(0.5 * (up + down), none, atol=1e-9)
+    assert np.abs(up - down).max() > 1.0
+
+
+@pytest.mark.parametrize("gravity", [True, (0.0, 9.81), (0.0, 0.0, np.nan)])
+def test_gravity_that_is_no_vector_is_refused(arm, gravity):
+    with pytest.raises(InvalidDataError, match="three finite numbers"):
+        IdentifiedDynamics.from_description(arm, gravity=gravity)
+
+
+@pytest.mark.parametrize("n_outputs", [3, 5])
+def test_other_numbers_of_torques_are_refused(arm, samples, n_outputs):
+    X, Y = samples
+    with pytest.raises(InvalidDataError, match="identified dynamics of"):
+        ILR(5, fallback=IdentifiedDynamics.from_description(arm)).fit(
+            X, np.resize(Y, (len(X), n_outputs))
+        )
+
+
+def test_inputs_too_large_to_add_up_are_refused(arm, samples):
+    X, Y = samples
+    X = X.copy()
+    X[3] *= 1e80
+    with pytest.raises(InvalidDataError):
+        IdentifiedDynamics.from_description(arm).updated(X, Y, np.ones(len(X)))
+
+
+def test_a_loaded_model_with_identified_dynamics_computes_the_same_bits(arm, samples, tmp_path):
+    X, Y = samples
+    model = ILR(5, fallback=IdentifiedDynamics.from_description(arm)).fit(X, Y)
+    model.save(tmp_path / "model.npz")
+    loaded = load_snapshot(tmp_path / "model.npz")
+    of_both = (m.predict(X[:50], return_std=True) for m in (loaded, model))
+    for found, expected in zip(*of_both, strict=True):
+        np.testing.assert_array_equal(found, expected)

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -25,8 +26,8 @@ from controller_bench import COMMAND, PARAMETERS, Bench  # noqa: E402
 
 
 @contextmanager
-def running_bench():
-    """A configured node, and an arm for it, in a domain of their own."""
+def running_bench(folder):
+    """A configured node that may use a folder, and an arm for it, in a domain of their own."""
     with ExitStack() as stack:
         domain = stack.enter_context(OwnDomain())
         stack.enter_context(pytest.MonkeyPatch.context()).setenv(
@@ -34,7 +35,10 @@ def running_bench():
         )
         home = stack.enter_context(TemporaryDirectory())
         environment = {**os.environ, **domain.environment(), "ROS_HOME": home}
-        process = stack.enter_context(subprocess.Popen([*COMMAND, *PARAMETERS], env=environment))
+        directories = ["-p", f"files.directories:=['{folder}', '/nowhere']"]
+        process = stack.enter_context(
+            subprocess.Popen([*COMMAND, *PARAMETERS, *directories], env=environment)
+        )
         stack.callback(process.kill)
         context = rclpy.Context()
         rclpy.init(context=context, domain_id=domain.number)
@@ -50,15 +54,15 @@ def running_bench():
 
 
 @pytest.fixture(scope="session")
-def bench():
-    with running_bench() as bench:
+def bench(tmp_path_factory):
+    with running_bench(tmp_path_factory.getbasetemp()) as bench:
         yield bench
 
 
 @pytest.fixture(scope="session")
-def start_bench():
+def start_bench(tmp_path_factory):
     """For tests that end the node."""
-    return running_bench
+    return partial(running_bench, tmp_path_factory.getbasetemp())
 
 
 @pytest.fixture

@@ -81,7 +81,7 @@ def test_signal_ends_the_node_and_its_learner(start_bench, recording):
         assert bench.change_state(Transition.TRANSITION_ACTIVATE)
         bench.run(0.1)
         client = bench.node.create_client(UpdateModel, f"{NAME}/update_model")
-        assert client.wait_for_service(timeout_sec=10.0)
+        assert client.wait_for_service(timeout_sec=60.0)
         client.call_async(UpdateModel.Request(bag_uri=recording))
         learner = bench.learner()
         bench.torques.clear()

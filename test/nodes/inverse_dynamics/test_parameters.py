@@ -17,6 +17,7 @@ from controller_bench import CYCLE, RATE_LIMIT
         ({"gate__unseen_trusted": 0.9}, "expected 0 <= unseen_trusted < unseen_refused"),
         ({"supervision__input_timeout": 99.0}, "out of range Min: 0.001, Max: 10.0"),
         ({"joints": ["a", "b", "c", "d"]}, "read-only"),
+        ({"files__directories": ["/"]}, "read-only"),
         ({"gains__kp": "stiff"}, "Wrong parameter type"),
     ],
 )

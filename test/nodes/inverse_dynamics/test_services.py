@@ -23,7 +23,9 @@ from ilr_dynamics_msgs.srv import LoadSnapshot, SaveSnapshot, UpdateModel
     [
         (UpdateModel, "update_model", {"bag_uri": "/nowhere/bag"}, "/nowhere/bag"),
         (LoadSnapshot, "load_snapshot", {"snapshot_uri": "/nowhere/model.npz"}, "model.npz"),
-        (LoadSnapshot, "load_snapshot", {"snapshot_uri": str(CONFIG)}, "wam4.yaml"),
+        (LoadSnapshot, "load_snapshot", {"snapshot_uri": "/nowhere/wam4.yaml"}, "wam4.yaml"),
+        (LoadSnapshot, "load_snapshot", {"snapshot_uri": str(CONFIG)}, "outside the allowed"),
+        (UpdateModel, "update_model", {"bag_uri": str(CONFIG.parent)}, "outside the allowed"),
         (SaveSnapshot, "save_snapshot", {"snapshot_uri": "/tmp/model.npz"}, "no model yet"),
     ],
 )
@@ -55,6 +57,8 @@ def test_model_is_learned_saved_and_loaded_while_the_arm_is_held(arm, recording,
     (tmp_path / "learned.npz").unlink()
     copy = str(tmp_path / "copy.npz")
     assert arm.ask(SaveSnapshot, "save_snapshot", snapshot_uri=copy).success
+    elsewhere = arm.ask(SaveSnapshot, "save_snapshot", snapshot_uri="/tmp/model.npz")
+    assert not elsewhere.success and "outside the allowed" in elsewhere.message
     again = arm.ask(SaveSnapshot, "save_snapshot", snapshot_uri=copy)
     assert not again.success and "exists" in again.message
     loaded = arm.ask(LoadSnapshot, "load_snapshot", snapshot_uri=copy)
@@ -118,7 +122,7 @@ def test_learner_that_hangs_starves_or_crashes_leaves_the_arm_held(arm, recordin
     model = arm.state().model
     assert arm.set_parameters(**limit).successful if limit else True
     client = arm.node.create_client(UpdateModel, f"{NAME}/update_model")
-    assert client.wait_for_service(timeout_sec=10.0)
+    assert client.wait_for_service(timeout_sec=60.0)
     answer = client.call_async(UpdateModel.Request(bag_uri=recording))
     learner = arm.learner()
     if "learning__timeout" in limit:
@@ -143,7 +147,7 @@ def test_answer_comes_while_simulated_time_stands_still(arm):
 
 def test_second_update_is_refused_while_one_runs(arm, recording):
     client = arm.node.create_client(UpdateModel, f"{NAME}/update_model")
-    assert client.wait_for_service(timeout_sec=10.0)
+    assert client.wait_for_service(timeout_sec=60.0)
     # By one client: requests of two may overtake each other on their way.
     first = client.call_async(UpdateModel.Request(bag_uri=recording, accept_worse=True))
     second = arm.wait(client.call_async(UpdateModel.Request(bag_uri="/nowhere/bag")))
@@ -160,7 +164,7 @@ def test_action_reports_progress(arm, recording, tmp_path):
     goal = Learn.Goal(
         bag_uri=recording, snapshot_uri=str(tmp_path / "model.npz"), accept_worse=True
     )
-    assert client.wait_for_server(timeout_sec=10.0)
+    assert client.wait_for_server(timeout_sec=60.0)
     handle = arm.wait(
         client.send_goal_async(goal, lambda message: stages.append(message.feedback.stage))
     )
@@ -173,7 +177,7 @@ def test_action_reports_progress(arm, recording, tmp_path):
 
 def test_action_can_be_cancelled(arm, recording):
     client = ActionClient(arm.node, Learn, f"{NAME}/learn")
-    assert client.wait_for_server(timeout_sec=10.0)
+    assert client.wait_for_server(timeout_sec=60.0)
     handle = arm.wait(client.send_goal_async(Learn.Goal(bag_uri=recording)))
     arm.wait(handle.cancel_goal_async())
     answer = arm.wait(handle.get_result_async())

@@ -91,7 +91,7 @@ class Observer:
 
     def change_state(self, transition: int) -> None:
         client = self.node.create_client(ChangeState, f"{NODE}/change_state")
-        assert client.wait_for_service(timeout_sec=20.0)
+        assert client.wait_for_service(timeout_sec=60.0)
         future = client.call_async(ChangeState.Request(transition=Transition(id=transition)))
         self.spin(future.done)
         assert future.result().success

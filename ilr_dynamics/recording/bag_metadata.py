@@ -1,0 +1,135 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The metadata.yaml of a rosbag2 folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Any
+
+import yaml
+
+from ..exceptions import RecordingError
+from ..file_access import open_regular
+
+__all__ = ["METADATA_FILE", "BagMetadata", "read_metadata"]
+
+METADATA_FILE = "metadata.yaml"
+# A kilobyte a topic or two.
+MAX_BYTES = 1024**2
+MAX_FILES = 10_000
+NEWEST_VERSION = 9
+# Characters of what a file says that an error repeats.
+MAX_SHOWN = 500
+STORAGES = ("mcap", "sqlite3")
+COMPRESSION_MODES = ("none", "file", "message")
+# From libyaml, where it is there.
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True)
+class BagMetadata:
+    """
+    What the metadata say of a bag.
+
+    Attributes
+    ----------
+    storage : str
+        "mcap" or "sqlite3".
+    files : tuple of str
+        Names of the storage files in the folder, in order.
+    compression : str
+        "none", or whether each "file" or each "message" was compressed (by zstd).
+    types : mapping of str to str
+        Message type of each topic.
+    counts : mapping of str to int
+        Messages on each topic.
+    annotations : mapping of str to str
+        Free text entries.
+    """
+
+    storage: str
+    files: tuple[str, ...]
+    compression: str
+    types: Mapping[str, str]
+    counts: Mapping[str, int]
+    annotations: Mapping[str, str]
+
+
+def read_metadata(path: Path) -> BagMetadata:
+    """
+    Read the metadata of a bag.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Raises
+    ------
+    RecordingError
+        They are damaged, too large, or of a version that is not known here.
+    FileAccessError, OSError
+        They cannot be opened.
+    """
+    with open_regular(path, MAX_BYTES) as file:
+        text = file.read(MAX_BYTES)
+    try:
+        content = _load(text)
+        return _metadata(content["rosbag2_bagfile_information"])
+    except (yaml.YAMLError, LookupError, TypeError, ValueError, RecursionError) as error:
+        raise RecordingError(
+            f"its {path.name} is damaged ({type(error).__name__}: {str(error)[:MAX_SHOWN]})"
+        ) from error
+
+
+def _load(text: bytes) -> Any:
+    # Merged again and again, a few aliases make a mapping of any size; rosbag2 writes none.
+    for event in yaml.parse(text, Loader=LOADER):
+        if isinstance(event, yaml.AliasEvent):
+            raise ValueError("it has aliases; expected none")
+    return yaml.load(text, Loader=LOADER)
+
+
+def _metadata(values: Any) -> BagMetadata:
+    version = _integer(values["version"], "version")
+    if version > NEWEST_VERSION:
+        raise ValueError(f"version is {version}; expected at most {NEWEST_VERSION}")
+    # Older versions have paths relative to where the bag was recorded: only the name counts.
+    files = tuple(PurePath(path).name for path in values["relative_file_paths"])
+    if len(files) > MAX_FILES or len(set(files)) != len(files):
+        raise ValueError(f"relative_file_paths must be at most {MAX_FILES}, of different names")
+    mode = str(values.get("compression_mode") or "none").lower()
+    _check_choice(mode, "compression_mode", COMPRESSION_MODES)
+    if mode != "none":
+        _check_choice(values["compression_format"], "compression_format", ("zstd",))
+    _check_choice(values["storage_identifier"], "storage_identifier", STORAGES)
+    types: dict[str, str] = {}
+    counts: dict[str, int] = {}
+    for entry in values["topics_with_message_count"]:
+        topic = entry["topic_metadata"]
+        name = _text(topic["name"], "name")
+        types[name] = _text(topic["type"], "type")
+        counts[name] = counts.get(name, 0) + _integer(entry["message_count"], "message_count")
+    custom = values.get("custom_data") or {}
+    annotations = {_text(key, "key"): _text(value, "value") for key, value in custom.items()}
+    return BagMetadata(values["storage_identifier"], files, mode, types, counts, annotations)
+
+
+def _integer(value: object, name: str) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{name} is {value!r}; expected a whole number")
+    return value
+
+
+def _text(value: object, name: str) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{name} is {value!r}; expected a text")
+    return value
+
+
+def _check_choice(value: object, name: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name} is {value!r}; expected {' or '.join(choices)}")

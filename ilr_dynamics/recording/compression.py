@@ -1,0 +1,92 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Unpacking what may be made to unpack without end."""
+
+from __future__ import annotations
+
+import sys
+from typing import IO, Any
+
+import lz4.frame
+
+from ..exceptions import RecordingError
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+__all__ = ["unpack", "unpack_file"]
+
+DECOMPRESSORS: dict[str, Any] = {
+    "zstd": zstd.ZstdDecompressor,
+    "lz4": lz4.frame.LZ4FrameDecompressor,
+}
+BLOCK = 1 << 20
+
+
+def unpack(data: bytes | memoryview, compression: str, max_size: int) -> bytes:
+    """
+    Decompress data, and no more of it than is allowed.
+
+    Parameters
+    ----------
+    data : bytes
+        One or more frames.
+    compression : {"", "zstd", "lz4"}
+        Empty: not compressed.
+    max_size : int
+        Largest result, in bytes.
+
+    Raises
+    ------
+    RecordingError
+        The compression is unknown, the data end early or hold more. Other damage raises what the
+        decompressor raises.
+    """
+    if compression == "":
+        if len(data) > max_size:
+            raise RecordingError(f"it holds {len(data)} bytes; expected at most {max_size}")
+        return bytes(data)
+    if compression not in DECOMPRESSORS:
+        raise RecordingError(
+            f"its compression is {compression!r}; expected {' or '.join(DECOMPRESSORS)}"
+        )
+    parts: list[bytes] = []
+    size = 0
+    rest: bytes | memoryview = data
+    while rest:
+        frame = DECOMPRESSORS[compression]()
+        while not frame.eof:
+            # One byte more than allowed tells apart what fits from what does not.
+            part = frame.decompress(rest, max_length=min(BLOCK, max_size + 1 - size))
+            rest = b""
+            size += len(part)
+            if size > max_size:
+                raise RecordingError(f"it unpacks to more than the allowed {max_size} bytes")
+            if not part and not frame.eof:
+                raise RecordingError("its compressed data end early")
+            parts.append(part)
+        rest = frame.unused_data or b""
+    return b"".join(parts)
+
+
+def unpack_file(source: IO[bytes], target: IO[bytes], max_size: int) -> int:
+    """
+    Decompress a zstd file into another one and return its size; errors as for `unpack`.
+
+    Parameters
+    ----------
+    source, target : binary file
+        Open for reading and for writing.
+    max_size : int
+        Largest result, in bytes.
+    """
+    size = 0
+    with zstd.open(source, "rb") as stream:
+        while block := stream.read(BLOCK):
+            size += len(block)
+            if size > max_size:
+                raise RecordingError(f"it unpacks to more than the allowed {max_size} bytes")
+            target.write(block)
+    return size

@@ -1,0 +1,198 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Messages of an MCAP file, read from its beginning to its end.
+
+https://mcap.dev/spec. The index at the end of the file is not used: what it points to could
+overlap, repeat or lie, and joint states are wanted all. Every length is compared with what is left
+of the file, or of the chunk, before anything of that length is made.
+"""
+
+from __future__ import annotations
+
+import struct
+from binascii import crc32
+from typing import BinaryIO
+
+from ..exceptions import RecordingError
+from .compression import unpack
+from .message_collector import MAX_NAME, MessageCollector
+
+__all__ = ["read_mcap"]
+
+MAGIC = b"\x89MCAP0\r\n"
+HEADER, FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, DATA_END = 1, 2, 3, 4, 5, 6, 15
+RECORD = struct.Struct("<BQ")
+FOOTER_SIZE = RECORD.size + 20 + len(MAGIC)
+MESSAGE_HEAD = struct.Struct("<HIQQ")
+CHUNK_HEAD = struct.Struct("<QQQII")
+# Writers close a chunk at about 1 MB; it holds at least one message, say an uncompressed image.
+MAX_CHUNK_BYTES = 128 * 1024**2
+# Of schema and channel records, whose definitions and quality of service are text.
+MAX_RECORD_BYTES = 4 * 1024**2
+# Empty records cost time and no bytes to speak of: a minute's worth of them.
+MAX_RECORDS = 50_000_000
+
+
+def read_mcap(file: BinaryIO, collector: MessageCollector) -> None:
+    """
+    Read topics and messages.
+
+    Parameters
+    ----------
+    file : binary file
+        Open for reading, seekable.
+    collector : MessageCollector
+        Takes what is found.
+
+    Raises
+    ------
+    RecordingError
+        The file is damaged, truncated or too large for the collector's limits. Other damage
+        raises what the decompressor raises.
+    """
+    size = file.seek(0, 2)
+    if size < len(MAGIC) + FOOTER_SIZE:
+        raise RecordingError(f"it ends after {size} bytes")
+    file.seek(size - FOOTER_SIZE)
+    end = file.read(FOOTER_SIZE)
+    file.seek(0)
+    if file.read(len(MAGIC)) != MAGIC or end[-len(MAGIC) :] != MAGIC:
+        raise RecordingError("it does not begin and end as MCAP files do")
+    if RECORD.unpack_from(end) != (FOOTER, 20):
+        raise RecordingError("it has no footer")
+    _Reader(collector).read(file, size - FOOTER_SIZE)
+
+
+class _Reader:
+    """What is known of a file while its records pass by."""
+
+    def __init__(self, collector: MessageCollector) -> None:
+        self._collector = collector
+        self._schemas: dict[int, str] = {}
+        self._topics: dict[int, str | None] = {}
+        self._n_records = 0
+
+    def read(self, file: BinaryIO, end: int) -> None:
+        while file.tell() < end:
+            op, size = _record_head(file.read(RECORD.size), end - file.tell())
+            self._count()
+            if op == DATA_END:
+                return
+            if op == CHUNK:
+                if size > MAX_CHUNK_BYTES:
+                    raise RecordingError(f"a chunk has {size} bytes, over {MAX_CHUNK_BYTES}")
+                self._read_chunk(memoryview(file.read(size)))
+            elif op == MESSAGE and size >= MESSAGE_HEAD.size:
+                head = file.read(MESSAGE_HEAD.size)
+                topic = self._topic(head)
+                if topic is None:
+                    file.seek(size - len(head), 1)
+                    continue
+                self._collector.check_message(topic, size - len(head))
+                self._add(topic, head, file.read(size - len(head)))
+            elif op in (SCHEMA, CHANNEL) and size <= MAX_RECORD_BYTES:
+                self._define(op, memoryview(file.read(size)))
+            elif op in (SCHEMA, CHANNEL, MESSAGE):
+                raise RecordingError(f"a record of kind {op} has {size} bytes")
+            else:
+                file.seek(size, 1)
+        raise RecordingError("the end of its data is not marked")
+
+    def _read_chunk(self, record: memoryview) -> None:
+        fields = _Fields(record)
+        _, _, size, checksum, n_letters = fields.take(CHUNK_HEAD)
+        compression = fields.text(n_letters)
+        (packed_size,) = fields.take(_U64)
+        if size > MAX_CHUNK_BYTES:
+            raise RecordingError(f"a chunk unpacks to {size} bytes, over {MAX_CHUNK_BYTES}")
+        self._collector.count_unpacked(size)
+        records = unpack(fields.data(packed_size), compression, size)
+        if len(records) != size or (checksum and crc32(records) != checksum):
+            raise RecordingError("a chunk is not what its size and checksum say")
+        self._read_records(memoryview(records))
+
+    def _read_records(self, records: memoryview) -> None:
+        start = 0
+        while start < len(records):
+            body = start + RECORD.size
+            op, size = _record_head(records[start:body], len(records) - body)
+            self._count()
+            record = records[body : body + size]
+            if op == MESSAGE:
+                topic = self._topic(record)
+                if topic is not None:
+                    self._collector.check_message(topic, size - MESSAGE_HEAD.size)
+                    self._add(topic, record, bytes(record[MESSAGE_HEAD.size :]))
+            elif op in (SCHEMA, CHANNEL):
+                self._define(op, record)
+            start = body + size
+
+    def _count(self) -> None:
+        self._n_records += 1
+        if self._n_records > MAX_RECORDS:
+            raise RecordingError(f"it has more records than the allowed {MAX_RECORDS}")
+
+    def _define(self, op: int, record: memoryview) -> None:
+        fields = _Fields(record)
+        (key,) = fields.take(_U16)
+        if op == SCHEMA:
+            self._schemas[key] = fields.string()
+            return
+        (schema,) = fields.take(_U16)
+        topic, serialization = fields.string(), fields.string()
+        msgtype = self._schemas.get(schema, "")
+        wanted = self._collector.add_topic(topic, msgtype, serialization)
+        self._topics[key] = topic if wanted else None
+
+    def _topic(self, record: bytes | memoryview) -> str | None:
+        """Topic of a message, None if it is not wanted."""
+        if len(record) < MESSAGE_HEAD.size:
+            raise RecordingError(f"a message record has {len(record)} bytes")
+        self._collector.is_empty = False
+        channel = MESSAGE_HEAD.unpack_from(record)[0]
+        if channel not in self._topics:
+            raise RecordingError(f"a message belongs to the channel {channel}, which is unknown")
+        return self._topics[channel]
+
+    def _add(self, topic: str, record: bytes | memoryview, data: bytes) -> None:
+        received = MESSAGE_HEAD.unpack_from(record)[2]
+        self._collector.add(topic, received, data)
+
+
+_U16, _U32, _U64 = struct.Struct("<H"), struct.Struct("<I"), struct.Struct("<Q")
+
+
+class _Fields:
+    """Fields of a record, one after the other."""
+
+    def __init__(self, record: memoryview) -> None:
+        self._rest = record
+
+    def data(self, size: int) -> memoryview:
+        if size > len(self._rest):
+            raise RecordingError("a record is shorter than its fields")
+        taken, self._rest = self._rest[:size], self._rest[size:]
+        return taken
+
+    def take(self, layout: struct.Struct) -> tuple[int, ...]:
+        return layout.unpack(self.data(layout.size))
+
+    def text(self, size: int) -> str:
+        if size > MAX_NAME:
+            raise RecordingError(f"a name has {size} bytes; expected at most {MAX_NAME}")
+        return bytes(self.data(size)).decode()
+
+    def string(self) -> str:
+        (size,) = self.take(_U32)
+        return self.text(size)
+
+
+def _record_head(head: bytes | memoryview, left: int) -> tuple[int, int]:
+    """Kind and size of a record; its body must fit into what is left."""
+    if len(head) < RECORD.size:
+        raise RecordingError("it is truncated in the middle of a record")
+    op, size = RECORD.unpack(head)
+    if size > left:
+        raise RecordingError(f"a record claims {size} bytes where {left} are left")
+    return op, size

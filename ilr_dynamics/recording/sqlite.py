@@ -1,0 +1,117 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Messages of a rosbag2 in an SQLite file.
+
+A database file can hold views, triggers, virtual tables and generated columns, so that reading a
+table computes anything; and its pages can point at each other in circles. Only plain tables are
+read here, nothing may be called, and the work is bounded.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote
+
+from ..exceptions import RecordingError
+from .message_collector import MAX_TOPICS, MessageCollector
+
+__all__ = ["read_sqlite"]
+
+TABLES = ("messages", "topics")
+ALLOWED_ACTIONS = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ)
+# Bytes of a value and of the text of a table's definition; definitions of messages are not read.
+MAX_VALUE_BYTES = 1024**2
+# Steps of SQLite's virtual machine: some ten a message, whether it is wanted or not.
+STEPS_PER_CALL = 1_000_000
+MAX_CALLS = 1000
+
+
+def read_sqlite(path: Path, collector: MessageCollector) -> None:
+    """
+    Read topics and messages.
+
+    Parameters
+    ----------
+    path : Path
+        A ``.db3`` file.
+    collector : MessageCollector
+        Takes what is found.
+
+    Raises
+    ------
+    RecordingError
+        The file holds something else, or is too large for the collector's limits.
+    sqlite3.Error
+        It is damaged.
+    """
+    # Quoted: SQLite would take "?" and "%" in a name as more than a name.
+    uri = f"file:{quote(str(path))}?mode=ro&immutable=1"
+    with closing(sqlite3.connect(uri, uri=True)) as database:
+        _restrict(database, collector)
+        _check_tables(database)
+        topics = _read_topics(database, collector)
+        if database.execute("SELECT topic_id FROM messages LIMIT 1").fetchone():
+            collector.is_empty = False
+        _read_messages(database, topics, collector)
+
+
+def _restrict(database: sqlite3.Connection, collector: MessageCollector) -> None:
+    database.execute("PRAGMA trusted_schema=OFF")
+    database.execute("PRAGMA cell_size_check=ON")
+    largest = max(MAX_VALUE_BYTES, collector.limits.max_message_bytes)
+    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, largest)
+    database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+    calls = iter(range(MAX_CALLS))
+    database.set_progress_handler(lambda: next(calls, None) is None, STEPS_PER_CALL)
+    database.set_authorizer(
+        lambda action, *_: sqlite3.SQLITE_OK if action in ALLOWED_ACTIONS else sqlite3.SQLITE_DENY
+    )
+
+
+def _check_tables(database: sqlite3.Connection) -> None:
+    for table in TABLES:
+        found = database.execute(
+            "SELECT type, sql FROM sqlite_master WHERE name = ?", (table,)
+        ).fetchall()
+        plain = [
+            kind == "table" and isinstance(sql, str) and sql.upper().startswith("CREATE TABLE")
+            for kind, sql in found
+        ]
+        if plain != [True]:
+            raise RecordingError(f"it has no plain table {table!r}; expected one")
+
+
+def _read_topics(database: sqlite3.Connection, collector: MessageCollector) -> dict[int, str]:
+    """Wanted topics by the number that the messages have."""
+    rows = database.execute(
+        "SELECT id, name, type, serialization_format FROM topics LIMIT ?", (MAX_TOPICS + 1,)
+    )
+    wanted = {}
+    for number, name, msgtype, serialization in rows:
+        if not isinstance(number, int) or not all(
+            isinstance(value, str) for value in (name, msgtype, serialization)
+        ):
+            raise RecordingError("its topics are not described by texts")
+        if collector.add_topic(name, msgtype, serialization):
+            wanted[number] = name
+    return wanted
+
+
+def _read_messages(
+    database: sqlite3.Connection, topics: dict[int, str], collector: MessageCollector
+) -> None:
+    # One topic after the other: several numbers may share a topic's name, never the reverse.
+    for number, topic in topics.items():
+        rows = database.execute(
+            "SELECT timestamp, data FROM messages WHERE topic_id = ?", (number,)
+        )
+        for received, data in rows:
+            if not isinstance(received, int) or not isinstance(data, bytes):
+                raise RecordingError(
+                    f"a message on {topic} is {type(data).__name__} at {received!r}; "
+                    "expected bytes at a time in ns"
+                )
+            collector.add(topic, received, data)

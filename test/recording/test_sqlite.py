@@ -1,0 +1,130 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import sqlite3
+import tracemalloc
+from contextlib import closing
+
+import pytest
+
+from ilr_dynamics.exceptions import RecordingError
+from ilr_dynamics.recording import sqlite
+from ilr_dynamics.recording.message_collector import BagLimits, MessageCollector
+from ilr_dynamics.recording.sqlite import read_sqlite
+
+TOPIC = "/joint_states"
+LIMITS = BagLimits()
+ENDLESS_VIEW = """
+    DROP TABLE messages;
+    CREATE VIEW messages AS
+        WITH RECURSIVE r(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM r)
+        SELECT id, 1 AS topic_id, id AS timestamp, x'00' AS data FROM r;
+"""
+AS_TABLE = """
+    PRAGMA writable_schema = ON;
+    UPDATE sqlite_master SET type = 'table' WHERE name = 'messages';
+"""
+
+
+@pytest.fixture
+def path(motion, write_bag):
+    folder = write_bag(motion.states()[:60], "sqlite3")
+    return folder / f"{folder.name}.db3"
+
+
+def change(path, script):
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(script)
+        database.commit()
+
+
+def read(path, limits=LIMITS):
+    collector = MessageCollector([TOPIC], limits)
+    read_sqlite(path, collector)
+    return collector
+
+
+def test_names_that_mean_more_to_sqlite_are_only_names(path, tmp_path):
+    secret = tmp_path / "secret.db3"
+    path.rename(secret)
+    for name in ("a%2Fb.db3", "a?mode=rwc.db3", "a#b.db3", "%2e%2e"):
+        with pytest.raises(sqlite3.Error):
+            read(tmp_path / "sub" / name)
+        target = tmp_path / name
+        target.write_bytes(secret.read_bytes())
+        assert read(target).n_kept == 60
+
+
+@pytest.mark.parametrize("script", [ENDLESS_VIEW, ENDLESS_VIEW + AS_TABLE])
+def test_a_view_in_place_of_a_table_is_refused(path, script):
+    change(path, script)
+    # Newer versions of SQLite see by themselves that the second is no table.
+    with pytest.raises(
+        (RecordingError, sqlite3.DatabaseError), match="no plain table 'messages'|malformed"
+    ):
+        read(path)
+
+
+def test_a_virtual_table_is_refused(path):
+    change(path, "DROP TABLE topics; CREATE VIRTUAL TABLE topics USING fts5(id, name, type);")
+    with pytest.raises(RecordingError, match="no plain table 'topics'"):
+        read(path)
+
+
+def test_columns_that_are_computed_cannot_call_anything(path):
+    change(
+        path,
+        """
+        DROP TABLE messages;
+        CREATE TABLE messages(topic_id INTEGER, timestamp INTEGER,
+            data BLOB GENERATED ALWAYS AS (zeroblob(900000000)));
+        INSERT INTO messages(topic_id, timestamp) VALUES (1, 1);
+        """,
+    )
+    tracemalloc.start()
+    with pytest.raises(sqlite3.Error):
+        read(path)
+    assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    tracemalloc.stop()
+
+
+def test_the_work_is_bounded(path, monkeypatch):
+    monkeypatch.setattr(sqlite, "STEPS_PER_CALL", 10)
+    monkeypatch.setattr(sqlite, "MAX_CALLS", 10)
+    with pytest.raises(sqlite3.OperationalError, match="interrupted"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("script", "problem"),
+    [
+        ("UPDATE topics SET serialization_format = 'json'", "is serialised as 'json'"),
+        ("UPDATE topics SET name = x'00'", "not described by texts"),
+        ("UPDATE messages SET data = 'text' WHERE id = 5", "is str at .*; expected bytes"),
+        ("UPDATE messages SET timestamp = 'now'", "is bytes at 'now'; expected bytes at a time"),
+        ("UPDATE messages SET data = zeroblob(70000)", "has 70000 bytes; expected at most 65536"),
+        ("UPDATE topics SET name = hex(zeroblob(600))", "a name of more than 1024"),
+    ],
+)
+def test_what_is_wrong_is_named(path, script, problem):
+    change(path, script)
+    with pytest.raises(RecordingError, match=problem):
+        read(path)
+
+
+def test_large_messages_of_other_topics_do_no_harm(path):
+    change(
+        path,
+        """
+        INSERT INTO topics VALUES (2, '/camera', 'sensor_msgs/msg/Image', 'cdr', '', '');
+        INSERT INTO messages(topic_id, timestamp, data) VALUES (2, 1, zeroblob(3000000));
+        """,
+    )
+    assert read(path).n_kept == 60
+
+
+def test_too_many_messages_are_refused(path):
+    with pytest.raises(RecordingError, match="60 messages .* expected at most 59"):
+        read(path, BagLimits(max_messages=59))
