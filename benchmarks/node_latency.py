@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 from _latency_model import make_snapshot, write_recording
 from _latency_probes import Probe, observe_torques, watch_clock
+from _process_memory import resident_size
 from ament_index_python.packages import get_package_share_directory
 from lifecycle_msgs.msg import Transition
 from matplotlib.figure import Figure
@@ -117,7 +118,7 @@ class Session:
         """Once a second, from the first update on."""
         now, memory = time.monotonic(), self.requests.memory
         if not memory or now - memory[-1][0] > 1.0:
-            memory.append((now, _resident_size(self._processes.pid(NODE))))
+            memory.append((now, resident_size(self._processes.pid(NODE))))
 
 
 def main() -> int:
@@ -178,12 +179,6 @@ def _options() -> argparse.Namespace:
         help="folder of the picture",
     )
     return parser.parse_args()
-
-
-def _resident_size(pid: int) -> float:
-    """Memory that a process holds, MB."""
-    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def _outside(times: Array) -> Array:

@@ -39,6 +39,7 @@ class NodeProcesses:
     def __init__(self, log_folder: Path) -> None:
         self._log_folder = log_folder
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._passing: set[str] = set()
 
     def start(
         self,
@@ -46,6 +47,8 @@ class NodeProcesses:
         parameters: Mapping[str, object] | None = None,
         parameter_file: Path | None = None,
         label: str | None = None,
+        *,
+        may_end: bool = False,
     ) -> None:
         """
         Start a node.
@@ -60,6 +63,8 @@ class NodeProcesses:
             A ROS parameter file.
         label
             Its name here and in the log's file name; by default the module.
+        may_end
+            Whether it is well if it ends by itself with exit code 0.
         """
         command = [sys.executable, "-P", "-m", f"ilr_dynamics.nodes.{module}", "--ros-args"]
         if parameter_file is not None:
@@ -67,6 +72,7 @@ class NodeProcesses:
         for name, value in (parameters or {}).items():
             command += ["-p", f"{name}:={value}"]
         name = label or module
+        (self._passing.add if may_end else self._passing.discard)(name)
         with self._log_path(name).open("wb") as log:
             self._processes[name] = subprocess.Popen(
                 command,
@@ -79,7 +85,7 @@ class NodeProcesses:
 
     def check(self) -> None:
         """
-        Make sure that all nodes are alive.
+        Make sure that all nodes are alive that have to be.
 
         Raises
         ------
@@ -87,16 +93,21 @@ class NodeProcesses:
             If one has ended; the text holds the end of its log.
         """
         for name, process in self._processes.items():
-            if process.poll() is not None:
+            code = process.poll()
+            if code is not None and (code != 0 or name not in self._passing):
                 lines = self._log_path(name).read_text(errors="replace").splitlines()
                 raise IlrDynamicsError(
-                    f"the node {name} ended with exit code {process.returncode}; its log ends:\n"
+                    f"the node {name} ended with exit code {code}; its log ends:\n"
                     + "\n".join(lines[-LOG_LINES:])
                 )
 
     def pid(self, name: str) -> int:
         """Process id of a node."""
         return self._processes[name].pid
+
+    def running(self, name: str) -> bool:
+        """Whether a node has not ended by itself."""
+        return self._processes[name].poll() is None
 
     def stop(self, name: str) -> None:
         """Stop a node: ask first, then kill."""

@@ -111,7 +111,15 @@ class Operator:
         self, bag: Path, snapshot: Path, waiting: Progress, *, accept_worse: bool = False
     ) -> UpdateModel.Response:
         """Have the model learn from a bag; the arm goes on being controlled."""
-        answer = self._call(
+        answer = self.try_update(bag, snapshot, waiting, accept_worse=accept_worse)
+        self._succeed(answer)
+        return answer
+
+    def try_update(
+        self, bag: Path, snapshot: Path, waiting: Progress, *, accept_worse: bool = False
+    ) -> UpdateModel.Response:
+        """Do as `update_model`, but leave it to the answer to say whether that succeeded."""
+        return self._call(
             UpdateModel,
             "inverse_dynamics/update_model",
             timeout=LEARNING_TIMEOUT,
@@ -120,8 +128,6 @@ class Operator:
             snapshot_uri=str(snapshot),
             accept_worse=accept_worse,
         )
-        self._succeed(answer)
-        return answer
 
     def load_snapshot(self, snapshot: Path) -> None:
         """Have the running model replaced by a saved one."""
@@ -147,6 +153,35 @@ class Operator:
     def forget_states(self) -> None:
         """Have `answered_states` begin anew."""
         self._states.clear()
+
+    def listen(self, kind: Any, topic: str, callback: Callable[[Any], None]) -> None:
+        """Have a function called, while this object waits, with each message of a topic."""
+        self._node.create_subscription(kind, topic, callback, qos.STATUS)
+
+    def watch(self, duration: float, waiting: Progress) -> None:
+        """
+        Let time pass.
+
+        Parameters
+        ----------
+        duration
+            How much, s.
+        waiting
+            Called with what has passed.
+
+        Raises
+        ------
+        IlrDynamicsError
+            If the controller goes to fault or falls silent.
+        """
+        start = time.monotonic()
+
+        def over() -> bool:
+            self._mode()
+            waiting(time.monotonic() - start)
+            return time.monotonic() - start >= duration
+
+        self._await(over)
 
     def follow(self, motion: JointMotion, progress: Progress) -> TrackingRecord:
         """

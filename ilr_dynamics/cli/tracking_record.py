@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Self
 
 import numpy as np
@@ -29,21 +29,27 @@ class TrackingRecord:
     ----------
     time : (n,)
         Since the first report, s.
+    mode : (n,)
+        What the controller did, a constant of ControllerState.
     desired, measured : (n, n_joints)
         Positions, rad.
     feedforward, pd, commanded, predicted_std : (n, n_joints)
         Torques, Nm.
+    gate : (n,)
+        Share of the learned torque that was let through.
     loop_time : (n,)
         From receipt of the joint state to publication of the torque, s.
     """
 
     time: Array
+    mode: NDArray[np.int64]
     desired: Array
     measured: Array
     feedforward: Array
     pd: Array
     commanded: Array
     predicted_std: Array
+    gate: Array
     loop_time: Array
 
     @classmethod
@@ -65,14 +71,21 @@ class TrackingRecord:
         stamps = np.array([seconds(state.header.stamp) for state in states])
         return cls(
             time=stamps - stamps[0],
+            mode=stacked("mode"),
             desired=stacked("desired_position"),
             measured=stacked("measured_position"),
             feedforward=stacked("feedforward_torque"),
             pd=stacked("pd_torque"),
             commanded=stacked("commanded_torque"),
             predicted_std=stacked("predicted_std"),
+            gate=stacked("gate"),
             loop_time=stacked("loop_time"),
         )
+
+    def during(self, mode: int) -> Self:
+        """Return the reports of one mode, a constant of ControllerState."""
+        kept = self.mode == mode
+        return type(self)(**{part.name: getattr(self, part.name)[kept] for part in fields(self)})
 
     @property
     def mean_squared_error(self) -> float:

@@ -45,6 +45,21 @@ def test_node_that_ends_is_reported_with_the_end_of_its_log(tmp_path):
             wait_until(lambda: processes.check())
 
 
+@pytest.mark.parametrize("may_end", [True, False])
+def test_node_that_ends_well_is_missed_unless_it_may_end(tmp_path, may_end):
+    with NodeProcesses(tmp_path) as processes:
+        files = {"uri": str(tmp_path / "bag"), "files.directories": [str(tmp_path)]}
+        processes.start("recorder", files, may_end=may_end)
+        wait_until(lambda: "recording" in (tmp_path / "recorder.log").read_text())
+        os.kill(processes.pid("recorder"), signal.SIGINT)
+        wait_until(lambda: not processes.running("recorder"))
+        if may_end:
+            processes.check()
+        else:
+            with pytest.raises(IlrDynamicsError, match="recorder ended with exit code 0"):
+                processes.check()
+
+
 def test_nodes_die_with_the_program_that_started_them(tmp_path):
     code = (
         "import pathlib, sys, time\n"
