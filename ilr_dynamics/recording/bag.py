@@ -91,7 +91,7 @@ def read_bag(
             _read_folder(path, metadata, collector, directories)
         else:
             _read_file(path, STORAGE_SUFFIXES[path.suffix], collector)
-    except FileAccessError:
+    except (FileAccessError, MemoryError):
         raise
     except RecordingError as error:
         raise RecordingError(f"recording {path} cannot be read: {error}") from error

@@ -42,7 +42,6 @@ UNREADABLE = (
     KeyError,
     EOFError,
     RuntimeError,
-    MemoryError,
     zipfile.BadZipFile,
 )
 

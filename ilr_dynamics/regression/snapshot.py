@@ -97,7 +97,6 @@ def load_snapshot(path: str | os.PathLike[str]) -> MixtureRegressor:
         TypeError,
         ValueError,
         OverflowError,
-        MemoryError,
         IlrDynamicsError,
     ) as error:
         raise SnapshotError(
