@@ -22,14 +22,14 @@ __all__ = ["N_OCCUPIED", "make_snapshot", "write_recording"]
 
 # As large as ILR makes them of a real arm's recording (benchmark real_data).
 N_OCCUPIED = 1350
-N_SAMPLES = 10000
+N_SAMPLES = 20000
 UPDATE_PERIOD, UPDATE_POINTS = 3.8, 401
 # Narrow components, many that are expected and few iterations, in which most keep their samples.
 CROWDED = {
-    "n_components": 1450,
-    "input_spread": 0.1,
+    "n_components": 1750,
+    "input_spread": 0.05,
     "concentration": 1000.0,
-    "max_iterations": 5,
+    "max_iterations": 4,
 }
 
 

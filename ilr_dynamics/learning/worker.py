@@ -33,7 +33,6 @@ from .settings import LearningSettings, load_compatible_snapshot
 
 __all__ = ["main", "run_job"]
 
-NICENESS = 10
 LESS_MEMORY = (
     "expected a shorter recording, a lower learning.sample_rate, fewer learning.n_components or a "
     "higher learning.memory_limit"
@@ -191,7 +190,6 @@ def main() -> int:
     if len(sys.argv) > 1:
         die_with_parent(int(sys.argv[1]))
     channel = _claim_stdout()
-    os.nice(NICENESS)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
     def report(stage: str, fraction: float, lower_bound: float) -> None:
