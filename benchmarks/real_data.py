@@ -325,7 +325,7 @@ def main() -> int:
                 }
             )
         _print_table(name, report[name])
-        if robot == "wam7" and "extrapolation" in splits and options.figures is not None:
+        if "ilr" in makers and "extrapolation" in splits:
             _draw(splits["extrapolation"], robot, options.figures / f"real_data_{name}.png")
     print(json.dumps({"benchmark": "real_data", **report}))
     return 0
@@ -414,7 +414,7 @@ def _print_table(name: str, models: dict[str, dict[str, object]]) -> None:
 
 
 def _draw(split: Split, robot: str, path: Path) -> None:
-    """Measured and predicted torque with 95 % bands over the first minute of new motions."""
+    """Measured and predicted torque with 95 % bands over the first 20 s of new motions."""
     model = Ours(ILR(**CONFIGURATION, fallback=_fallback(robot), random_state=0), False)
     model.fit(split.X, split.Y)
     shown = slice(0, min(1000, len(split.X_test)))

@@ -21,7 +21,7 @@ from scipy.special import stdtr
 
 from .predictive import ComponentPredictions, PredictiveMixture
 
-__all__ = ["Outcomes", "SpreadFactors", "spread_factors"]
+__all__ = ["MIN_SAMPLES", "Outcomes", "SpreadFactors", "spread_factors"]
 
 Array = NDArray[np.float64]
 
@@ -169,9 +169,7 @@ def _factor(
     for _ in range(BISECTIONS):
         middle = 0.5 * (low + high)
         factors = having(float(np.exp(middle)))
-        shares = [
-            part.covered(factors, coverage) if len(part.weights) else 0.0 for part in outcomes
-        ]
+        shares = [part.covered(factors, coverage) for part in outcomes]
         if np.average(shares, weights=sizes) < coverage:
             low = middle
         else:

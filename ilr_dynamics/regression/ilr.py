@@ -73,7 +73,8 @@ class ILR(MixtureLearner):
     calibration_share
         Share of the samples, at most a half and one drawn of every so many, on which `fit`
         calibrates the spread with a trial model that has not learned them, before it learns all;
-        0: it does not.
+        0, or fewer than 50 held out: it does not. Later learning keeps the factors found, so
+        calibrate again after much of it.
     forgetting_factor
         What earlier samples still weigh after each `partial_fit`, above 0 and at most 1. With 1
         nothing is forgotten; less follows an arm whose load or friction changes.

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InvalidDataError
-from .calibration import SpreadFactors
+from .calibration import MIN_SAMPLES, SpreadFactors
 from .fallback import Fallback, check_fallback, check_fallback_fits
 from .features import Regressors, check_features
 from .inference import (
@@ -180,7 +180,7 @@ class MixtureLearner(MixtureRegressor):
         # one is drawn, lest the choice keep step with something in the recording.
         step = round(1.0 / self.calibration_share)
         starts = np.arange(0, X.shape[0] - step + 1, step)
-        if starts.size == 0:
+        if starts.size < MIN_SAMPLES:
             return SpreadFactors()
         held_out = np.zeros(X.shape[0], dtype=bool)
         held_out[starts + np.random.default_rng(0).integers(0, step, starts.size)] = True

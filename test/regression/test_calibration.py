@@ -126,6 +126,11 @@ def test_a_share_of_the_samples_calibrates_and_is_learned_too():
     assert calibrated.spread_factors_ != SpreadFactors()
 
 
+def test_too_few_samples_to_hold_out_are_learned_without_calibration():
+    model = ILR(n_components=10, calibration_share=0.03).fit(*samples(1000, 0))
+    assert model.spread_factors_ == SpreadFactors()
+
+
 @pytest.mark.parametrize("share", [-0.1, 0.6, float("nan"), "half"])
 def test_a_share_out_of_range_is_refused(share):
     with pytest.raises(InvalidParameterError, match="calibration_share"):
