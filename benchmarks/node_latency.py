@@ -43,6 +43,8 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 NODE = "inverse_dynamics_node"
 OPTIONS = {
     "controller": "ilr",
+    # As a lab would run it, where that is allowed; the simulator, which is the driver, too.
+    "realtime_priority": 50,
     # A prime, so that nothing periodic in the node is met always or never.
     "controller_state.decimation": 7,
     # When the machine holds everything up, that is measured and does not end in a fault.
@@ -86,7 +88,7 @@ class Session:
         occupied = make_snapshot(self._snapshot, parameters)
         write_recording(self._bag)
         print(f"... of {occupied} occupied components", flush=True)
-        self._processes.start("wam_simulator", parameter_file=parameter_file)
+        self._processes.start("wam_simulator", {"realtime_priority": 50}, parameter_file)
         options = {**OPTIONS, "files.directories": [str(self._folder)]}
         self._processes.start(NODE, options, parameter_file)
         self._operator.change_state(Transition.TRANSITION_CONFIGURE)

@@ -33,6 +33,7 @@ from ilr_dynamics.nodes.motion_requests import MotionRequests
 from ilr_dynamics.nodes.parameter_table import changed, declare, read
 from ilr_dynamics.nodes.parameters import PARAMETERS
 from ilr_dynamics.nodes.prompt_executor import PromptExecutor
+from ilr_dynamics.nodes.realtime import PRIORITY_ROW, take_realtime_priority
 from ilr_dynamics.nodes.shutdown import StopRequest
 from ilr_dynamics.robot.description import RobotDescription, load_description
 
@@ -94,6 +95,9 @@ class InverseDynamicsNode(LifecycleNode):
         answer = super().on_activate(state)
         assert self._loop is not None
         self._loop.activate()
+        refusal = take_realtime_priority(self.get_parameter(PRIORITY_ROW.name).value)
+        if refusal:
+            self.get_logger().warning(refusal)
         return answer
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:

@@ -8,6 +8,7 @@ from rclpy.parameter import Parameter
 
 from ilr_dynamics.nodes.file_parameters import DIRECTORIES
 from ilr_dynamics.nodes.parameter_table import ParameterRow as Row
+from ilr_dynamics.nodes.realtime import PRIORITY_ROW
 
 __all__ = ["CONTROLLERS", "PARAMETERS"]
 
@@ -24,6 +25,7 @@ PARAMETERS = (
         read_only=True,
     ),
     Row("rate", 500.0, "joint states a second", "Hz", 10.0, 5000.0, read_only=True),
+    PRIORITY_ROW,
     Row(
         "driver_compensates_gravity",
         False,

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from ilr_dynamics.nodes.parameter_table import ParameterRow as Row
+from ilr_dynamics.nodes.realtime import PRIORITY_ROW
 
 __all__ = ["PARAMETERS"]
 
@@ -47,6 +48,7 @@ PARAMETERS = (
         "whether each cycle waits for the torque that answers its joint state",
         read_only=True,
     ),
+    PRIORITY_ROW,
     Row("answer_timeout", 1.0, "longest wait for that torque", "s", 0.001, 60.0),
     Row(
         "real_time_factor",

@@ -30,6 +30,7 @@ from ilr_dynamics.nodes.diagnostics import diagnostic_array
 from ilr_dynamics.nodes.garbage import QuietCollector
 from ilr_dynamics.nodes.parameter_table import changed, check_choices, declare, read
 from ilr_dynamics.nodes.prompt_executor import PromptExecutor
+from ilr_dynamics.nodes.realtime import PRIORITY_ROW, take_realtime_priority
 from ilr_dynamics.nodes.shutdown import StopRequest
 from ilr_dynamics.nodes.simulator_parameters import PARAMETERS
 from ilr_dynamics.robot.description import load_description
@@ -79,6 +80,9 @@ class WamSimulator(Node):
         # The first line a process logs takes 50 ms: it must not fall into a cycle.
         pace = "lock-step" if self._values["lock_step"] else "real time"
         self.get_logger().info(f"simulating {self._values['robot']} in {pace}")
+        refusal = take_realtime_priority(self._values[PRIORITY_ROW.name])
+        if refusal:
+            self.get_logger().warning(refusal)
 
     def run(self, stop: StopRequest) -> None:
         """Simulate until asked to stop."""

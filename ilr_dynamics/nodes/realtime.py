@@ -1,0 +1,53 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Real-time priority for a process that has a rate to keep."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ilr_dynamics.nodes.parameter_table import ParameterRow
+
+__all__ = ["PRIORITY_ROW", "take_realtime_priority"]
+
+PRIORITY_ROW = ParameterRow(
+    "realtime_priority",
+    0,
+    "priority of the real-time scheduler (SCHED_FIFO) to ask for; 0: none",
+    "",
+    0,
+    99,
+    read_only=True,
+)
+
+
+def take_realtime_priority(priority: int) -> str:
+    """
+    Run the threads of this process before all of normal priority (Linux).
+
+    Those of the middleware too, so call it when they are there. Processes and threads started
+    later have normal priority again: a learner must not inherit this one.
+
+    Parameters
+    ----------
+    priority
+        From 1 to 99; 0: leave everything as it is.
+
+    Returns
+    -------
+    str
+        Why it cannot be done; empty if it was, or was not asked for.
+    """
+    if priority == 0:
+        return ""
+    policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
+    try:
+        for thread in Path("/proc/self/task").iterdir():
+            os.sched_setscheduler(int(thread.name), policy, os.sched_param(priority))
+    except OSError as error:
+        return (
+            f"no real-time priority {priority}: {error.strerror}; expected rtprio to be allowed "
+            "in /etc/security/limits.conf"
+        )
+    return ""

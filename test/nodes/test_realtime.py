@@ -1,0 +1,46 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+import subprocess
+import sys
+
+from ilr_dynamics.nodes.realtime import take_realtime_priority
+
+# In a process of its own: the priority of the tests must not change.
+CHECK = """
+import os, subprocess, sys, threading
+from ilr_dynamics.nodes.realtime import take_realtime_priority
+
+waiting = threading.Event()
+threading.Thread(target=waiting.wait).start()
+
+print(take_realtime_priority({priority}))
+print({{os.sched_getscheduler(int(t)) & 0xFF for t in os.listdir("/proc/self/task")}})
+child = "import os; print(os.sched_getscheduler(0))"
+print(subprocess.run([sys.executable, "-c", child], capture_output=True, text=True).stdout)
+waiting.set()
+"""
+
+
+def check(priority):
+    script = CHECK.format(priority=priority)
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60
+    )
+    assert result.returncode == 0, result.stderr
+    refusal, policies, child = result.stdout.split("\n")[:3]
+    return refusal, policies, child
+
+
+def test_threads_have_the_priority_and_children_do_not():
+    refusal, policies, child = check(5)
+    if refusal:
+        assert "expected rtprio to be allowed" in refusal
+        assert policies == "{0}"
+    else:
+        assert policies == "{1}"
+    assert child == "0"
+
+
+def test_none_is_taken_unless_asked_for():
+    assert check(0) == ("", "{0}", "0")
+    assert take_realtime_priority(0) == ""
