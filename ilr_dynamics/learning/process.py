@@ -29,9 +29,9 @@ LOG_TAIL = 4096
 """Bytes of the log kept to explain a crash."""
 CANCEL_GRACE = 2.0
 """Time after which a learner that was asked to stop is killed, s."""
-# A tenth of what others get where all want to run: a control loop runs beside it. With less, it
+# A third of what others get where all want to run: a control loop runs beside it. With less, it
 # would hardly come to an end on a machine that is busy with something else.
-NICENESS = 10
+NICENESS = 5
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
