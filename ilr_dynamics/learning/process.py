@@ -218,7 +218,8 @@ def _lower_priority(pid: int) -> None:
     """
     # A process that is gone already shows in the next poll; without autogroups nothing is lost.
     with contextlib.suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, pid, NICENESS)
+        own = os.getpriority(os.PRIO_PROCESS, 0)
+        os.setpriority(os.PRIO_PROCESS, pid, min(own + NICENESS, 19))
     with contextlib.suppress(OSError):
         Path(f"/proc/{pid}/autogroup").write_text(str(NICENESS), encoding="ascii")
 

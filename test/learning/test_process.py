@@ -24,6 +24,7 @@ from ilr_dynamics.learning import (
     UpdateJob,
 )
 from ilr_dynamics.learning.jobs import encode_job
+from ilr_dynamics.learning.process import NICENESS
 from ilr_dynamics.regression import load_snapshot
 
 TIMEOUT = 60.0
@@ -108,10 +109,14 @@ def test_polling_and_starting_do_not_wait(long_job):
     assert sorted(times)[-10] < 0.02
 
 
-def test_learner_yields_to_the_controller_in_a_group_of_its_own(busy_learner):
+def test_learner_yields_to_the_controller_in_a_session_of_its_own(busy_learner):
     pid = busy_learner.pid
-    assert os.getpriority(os.PRIO_PROCESS, pid) >= 10
-    assert os.getpgid(pid) == pid != os.getpgid(0)
+    assert os.getpriority(os.PRIO_PROCESS, pid) == os.getpriority(os.PRIO_PROCESS, 0) + NICENESS
+    assert os.getsid(pid) == os.getpgid(pid) == pid != os.getsid(0)
+    # Where the kernel divides time among sessions.
+    autogroup = Path(f"/proc/{pid}/autogroup")
+    if autogroup.exists() and autogroup.read_text():
+        assert autogroup.read_text().split()[-1] == str(NICENESS)
     threads = len(list(Path(f"/proc/{pid}/task").iterdir()))
     assert threads == 1
     # The kernel, short of memory, kills it before the controller.

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Learning, loading and saving while the arm is held."""
 
+import contextlib
 import os
 import signal
 
@@ -113,7 +114,7 @@ def test_update_that_is_worse_is_not_swapped_in(bench, record_motion):
 @pytest.mark.parametrize(
     ("limit", "text"),
     [
-        ({"learning__timeout": 1.0}, "made no progress for 1 s and was killed"),
+        ({"learning__timeout": 5.0}, "made no progress for 5 s and was killed"),
         ({"learning__memory_limit": 10}, "the learner ended without a result"),
         ({}, "signal SIGKILL, as the kernel sends when memory is short"),
     ],
@@ -126,7 +127,9 @@ def test_learner_that_hangs_starves_or_crashes_leaves_the_arm_held(arm, recordin
     answer = client.call_async(UpdateModel.Request(bag_uri=recording))
     learner = arm.learner()
     if "learning__timeout" in limit:
-        os.kill(learner, signal.SIGSTOP)
+        # On a busy machine its imports may have taken too long already.
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(learner, signal.SIGSTOP)
     elif not limit:
         os.kill(learner, signal.SIGKILL)
     assert text in arm.wait(answer).message
