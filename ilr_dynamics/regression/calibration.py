@@ -12,7 +12,6 @@ factor makes smaller: so what is counted is what the intervals of the whole mixt
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -143,35 +142,25 @@ def spread_factors(
     factors = present
     for _ in range(ROUNDS):
         if n_others >= MIN_SAMPLES:
-            factors = replace(
-                factors, components=_factor(of_others, coverage, _with_components(factors))
-            )
+            factors = _with_factor_found(factors, "components", of_others, coverage)
         if n_unseen >= MIN_SAMPLES:
-            factors = replace(factors, unseen=_factor(of_unseen, coverage, _with_unseen(factors)))
+            factors = _with_factor_found(factors, "unseen", of_unseen, coverage)
     return factors
 
 
-def _with_components(factors: SpreadFactors) -> Callable[[float], SpreadFactors]:
-    return lambda factor: replace(factors, components=factor)
-
-
-def _with_unseen(factors: SpreadFactors) -> Callable[[float], SpreadFactors]:
-    return lambda factor: replace(factors, unseen=factor)
-
-
-def _factor(
-    outcomes: list[Outcomes], coverage: float, having: Callable[[float], SpreadFactors]
-) -> float:
-    """Smallest factor that covers enough, by bisection of its logarithm."""
+def _with_factor_found(
+    factors: SpreadFactors, name: str, outcomes: list[Outcomes], coverage: float
+) -> SpreadFactors:
+    """Give one factor the smallest value that covers enough, by bisection of its logarithm."""
     outcomes = [part for part in outcomes if len(part.weights)]
     sizes = [len(part.weights) for part in outcomes]
     low, high = np.log(SMALLEST_FACTOR), np.log(LARGEST_FACTOR)
     for _ in range(BISECTIONS):
         middle = 0.5 * (low + high)
-        factors = having(float(np.exp(middle)))
-        shares = [part.covered(factors, coverage) for part in outcomes]
+        tried = replace(factors, **{name: float(np.exp(middle))})
+        shares = [part.covered(tried, coverage) for part in outcomes]
         if np.average(shares, weights=sizes) < coverage:
             low = middle
         else:
             high = middle
-    return float(np.exp(high))
+    return replace(factors, **{name: float(np.exp(high))})
