@@ -211,7 +211,7 @@ class LearnerProcess:
 
 def _lower_priority(pid: int) -> None:
     """
-    Let every other process go first, from the first import on.
+    Give way to other processes, from the first import on.
 
     Linux divides time among sessions before it looks at the priorities within one (autogroup), so
     that of the learner's own session is lowered too.

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -44,7 +45,9 @@ def take_realtime_priority(priority: int) -> str:
     policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
     try:
         for thread in Path("/proc/self/task").iterdir():
-            os.sched_setscheduler(int(thread.name), policy, os.sched_param(priority))
+            # One that has ended meanwhile needs no priority.
+            with contextlib.suppress(ProcessLookupError):
+                os.sched_setscheduler(int(thread.name), policy, os.sched_param(priority))
     except OSError as error:
         return (
             f"no real-time priority {priority}: {error.strerror}; expected rtprio to be allowed "
