@@ -41,26 +41,19 @@ from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 REPOSITORY = Path(__file__).resolve().parent.parent
 Array = NDArray[np.float64]
 
-# One configuration for all sets. Components are narrow (a tenth of the data's deviation, stated
-# firmly) and many more are expected than there are: a query that is not close to one is the
+# One configuration for all sets, chosen by tune.py. Components start narrow (a tenth of the data's
+# deviation), and many more are expected than there are: a query that is not close to one is the
 # fallback's.
 CONFIGURATION = {
     "n_components": 1500,
     "calibration_share": 0.03,
     "concentration": 100.0,
     "input_spread": 0.1,
-    "input_strength": 50.0,
-    "fit_scales": "outputs",
+    "fit_scales": True,
     "max_iterations": 40,
 }
-# For the comparison of both models at equal size: the widths follow the data too. Stated firmly,
-# upper components unite for the sake of widths in common, and torques suffer.
-SMALL = {
-    **CONFIGURATION,
-    "n_components": 300,
-    "input_strength": None,
-    "fit_scales": True,
-}
+# For the comparison of both models at equal size.
+SMALL = {**CONFIGURATION, "n_components": 300}
 SMALL_HIERARCHY = {**SMALL, "concentration": 0.01, "upper_concentration": 100.0}
 N_QUERIES = 200
 DETERMINISTIC = ("identified", "linear", "nearest_neighbours")
@@ -247,7 +240,8 @@ SETS: dict[str, tuple[Callable[[Path], dict[str, Split]], str | None]] = {
 }
 
 
-def _fallback(robot: str | None) -> Fallback:
+def fallback_for(robot: str | None) -> Fallback:
+    """What predicts where no local model has data."""
     if robot is None:
         return LinearFallback()
     gravity = UPSIDE_DOWN if robot == "wam7" else (0.0, 0.0, -9.81)
@@ -261,7 +255,7 @@ def _makers(
 
     def ours(kind: type[ILR] | type[HILR], settings: dict[str, object]) -> Callable[[int], Model]:
         return lambda seed: Ours(
-            kind(**settings, fallback=_fallback(robot), random_state=seed), effective_samples
+            kind(**settings, fallback=fallback_for(robot), random_state=seed), effective_samples
         )
 
     makers = {
@@ -270,7 +264,7 @@ def _makers(
         "hilr_300": ours(HILR, SMALL_HIERARCHY),
     }
     if robot is not None:
-        makers["identified"] = lambda seed: Identified(_fallback(robot))
+        makers["identified"] = lambda seed: Identified(fallback_for(robot))
     kernels = SharedKernels()
     for peer in _peers.PEERS:
         if peer.available():
@@ -415,7 +409,7 @@ def _print_table(name: str, models: dict[str, dict[str, object]]) -> None:
 
 def _draw(split: Split, robot: str, path: Path) -> None:
     """Measured and predicted torque with 95 % bands over the first 20 s of new motions."""
-    model = Ours(ILR(**CONFIGURATION, fallback=_fallback(robot), random_state=0), False)
+    model = Ours(ILR(**CONFIGURATION, fallback=fallback_for(robot), random_state=0), False)
     model.fit(split.X, split.Y)
     shown = slice(0, min(1000, len(split.X_test)))
     mean, (lower, upper) = model.predict(split.X_test), model.interval(split.X_test)
