@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from .predictive import ComponentPredictions, PredictiveMixture
+from .component_predictions import ComponentPredictions
+from .predictive import PredictiveMixture
 
 __all__ = ["MIN_SAMPLES", "Outcomes", "SpreadFactors", "spread_factors"]
 

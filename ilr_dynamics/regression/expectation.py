@@ -87,7 +87,7 @@ class Expectation:
         statistics : (K, p, p)
             S.
         """
-        coefficients = np.ascontiguousarray(form_coefficients(forms).T)
+        coefficients = form_coefficients(forms)
         packed = np.zeros_like(coefficients)
         if of_all or not self._names:
             candidates = self._relevant(coefficients)

@@ -87,7 +87,7 @@ def _entropy_losses(Z: Array, weights: Array, forms: Array, pairs: Indices) -> A
     coefficients = form_coefficients(forms)
     losses = np.zeros(pairs.shape[0])
     for start in range(0, Z.shape[0], BLOCK_ROWS):
-        log_rho = pairwise_products(Z[start : start + BLOCK_ROWS]) @ coefficients
+        log_rho = pairwise_products(Z[start : start + BLOCK_ROWS]) @ coefficients.T
         log_rho -= log_rho.max(axis=1, keepdims=True)
         r = np.exp(log_rho)
         r /= r.sum(axis=1, keepdims=True)

@@ -14,19 +14,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InvalidParameterError, NotFittedError
 from .calibration import Outcomes, SpreadFactors, spread_factors
-from .estimator import Estimator
-from .fallback import Fallback
-from .features import Regressors
-from .mixture import MixturePosterior, MixturePrior
-from .predictive import (
+from .component_predictions import (
     ComponentPredictions,
-    PredictiveMixture,
     interval,
     log_conditional_density,
     mean_and_variance,
     most_probable_only,
     with_unseen_prediction,
 )
+from .estimator import Estimator
+from .fallback import Fallback
+from .features import Regressors
+from .mixture import MixturePosterior, MixturePrior
+from .predictive import PredictiveMixture
 from .predictor import Predictor
 from .prior_mean import PriorMean
 from .scaling import Standardizer
@@ -137,12 +137,10 @@ class MixtureRegressor(Estimator):
         chosen = np.arange(0, X.shape[0], max(1, X.shape[0] // MAX_CALIBRATION_SAMPLES))
         X, Y = X[chosen], Y[chosen]
         outputs = (Y - self._physical(np.zeros_like(Y), X)) / self.output_scaling_.scale
-        outcomes = []
-        start = 0
-        for block in self._predictions(X):
-            rows = slice(start, start + block.log_weights.shape[0])
-            outcomes.append(Outcomes.of(self._mixture, block, outputs[rows], self.spread_factors_))
-            start = rows.stop
+        outcomes = [
+            Outcomes.of(mixture, predictions, outputs[rows], self.spread_factors_)
+            for rows, mixture, predictions in self._relevant_predictions(X)
+        ]
         spread = spread_factors(outcomes, coverage, self.spread_factors_)
         transforms = replace(self.transforms_, spread=spread)
         self._set_state(self.prior_, self.statistics_, self.groups_, self.n_samples_, transforms)
@@ -183,16 +181,14 @@ class MixtureRegressor(Estimator):
         if mode not in ("mean", "mode"):
             raise InvalidParameterError(f"mode must be 'mean' or 'mode', got {mode!r}")
         X = self._checked_inputs(X)
-        means, variances = [], []
-        for block in self._predictions(X):
-            used = most_probable_only(block) if mode == "mode" else block
-            mean, variance = mean_and_variance(self._mixture, used)
-            means.append(mean)
-            variances.append(variance)
-        physical_mean = self._physical(np.concatenate(means), X)
+        means, variances = np.empty((2, X.shape[0], self.n_outputs_))
+        for rows, mixture, predictions in self._relevant_predictions(X):
+            used = most_probable_only(predictions) if mode == "mode" else predictions
+            means[rows], variances[rows] = mean_and_variance(mixture, used)
+        physical_mean = self._physical(means, X)
         if not return_std:
             return physical_mean
-        return physical_mean, np.sqrt(np.concatenate(variances)) * self.output_scaling_.scale
+        return physical_mean, np.sqrt(variances) * self.output_scaling_.scale
 
     def predict_components(self, X: ArrayLike) -> tuple[Array, Array, Array]:
         """
@@ -242,9 +238,9 @@ class MixtureRegressor(Estimator):
         if not 0.0 < coverage < 1.0:
             raise InvalidParameterError(f"coverage must lie between 0 and 1, got {coverage!r}")
         X = self._checked_inputs(X)
-        bounds = [interval(self._mixture, block, coverage) for block in self._predictions(X)]
-        lower = np.concatenate([low for low, _ in bounds])
-        upper = np.concatenate([high for _, high in bounds])
+        lower, upper = np.empty((2, X.shape[0], self.n_outputs_))
+        for rows, mixture, predictions in self._relevant_predictions(X):
+            lower[rows], upper[rows] = interval(mixture, predictions, coverage)
         return self._physical(lower, X), self._physical(upper, X)
 
     def log_predictive_density(self, X: ArrayLike, Y: ArrayLike) -> Array:
@@ -316,7 +312,17 @@ class MixtureRegressor(Estimator):
         self._check_fitted()
         return check_array(X, "X", self.n_features_in_)
 
+    def _relevant_predictions(
+        self, X: Array
+    ) -> Iterator[tuple[NDArray[np.intp], PredictiveMixture, ComponentPredictions]]:
+        """Some rows of inputs (n, m), the part of the mixture that matters, and what it says."""
+        for rows, mixture, predictions in self._mixture.relevant_predictions(self.regressors_(X)):
+            if self.fallback_ is not None:
+                predictions = self._with_fallback(predictions, X[rows])
+            yield rows, mixture, predictions
+
     def _predictions(self, X: Array) -> Iterator[ComponentPredictions]:
+        """What all components say, a block of rows of inputs (n, m) at a time."""
         start = 0
         for block in self._mixture.predictions(self.regressors_(X)):
             rows = slice(start, start + block.log_weights.shape[0])

@@ -16,62 +16,33 @@ far from all data falls back to.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import fdtri, log_softmax, logsumexp
+from scipy.spatial import cKDTree
+from scipy.special import fdtri
 
+from .component_predictions import ComponentPredictions
 from .linear_algebra import cholesky, log_determinant, multivariate_log_gamma
 from .mixture import MixturePosterior
-from .products import form_coefficients, pairwise_products
-from .quantiles import mixture_quantile
+from .products import form_coefficients, forms, pairwise_products
+from .screening import Screening
 
-__all__ = [
-    "ComponentPredictions",
-    "PredictiveMixture",
-    "explained",
-    "interval",
-    "log_conditional_density",
-    "mean_and_variance",
-    "most_probable",
-    "most_probable_only",
-    "with_unseen_prediction",
-]
+__all__ = ["PredictiveMixture", "explained", "most_probable"]
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 # Rows worked on at a time: bounds the memory of arrays over (rows, components, outputs).
 BLOCK_ROWS = 512
-# Share of the mixture, its lightest components, that a quantile leaves out: this bounds the error
-# of the coverage.
-QUANTILE_WEIGHT = 1e-6
-
-
-@dataclass(frozen=True)
-class ComponentPredictions:
-    """
-    What each component says about the outputs of n inputs, in standard units.
-
-    Parameters
-    ----------
-    log_weights : (n, K + 1)
-        Log share of each component; the last column is the unseen component's.
-    means : (n, K + 1, d)
-        Locations.
-    factors : (n, K + 1)
-        1 + u' L^-1 u, by which the noise is widened.
-    """
-
-    log_weights: Array
-    means: Array
-    factors: Array
-
-    @cached_property
-    def weights(self) -> Array:
-        """Share (n, K + 1) of each component; rows sum to one."""
-        return np.exp(self.log_weights)
+# Inputs that are worked on together when only the components near them are asked: more share a
+# matrix product, fewer have fewer components in common.
+NEIGHBOURS = 64
+# Of fewer inputs or components all are asked: finding out which matter would take longer.
+FEW_ROWS = 4 * NEIGHBOURS
+FEW_COMPONENTS = 64
 
 
 @dataclass(frozen=True)
@@ -85,11 +56,11 @@ class PredictiveMixture:
         Log weight of a component at its centre.
     exponents : (K + 1,)
         (nu + 1) / 2.
-    distance_coefficients : ((m + 1) (m + 2) / 2, K + 1)
+    distance_coefficients : (K + 1, (m + 1) (m + 2) / 2)
         Scaled squared distance to the centre from the products of [x, 1].
     maps : (K + 1, d, q)
         M.
-    widening_coefficients : (q (q + 1) / 2, K + 1)
+    widening_coefficients : (K + 1, q (q + 1) / 2)
         u' L^-1 u from the products of u.
     noise_shapes : (K + 1, d, d)
         Phi^-1 / tau.
@@ -137,7 +108,12 @@ class PredictiveMixture:
     def n_inputs(self) -> int:
         """Length m of an input."""
         # The inverse of (m + 1) (m + 2) / 2.
-        return int(np.sqrt(2.0 * self.distance_coefficients.shape[0])) - 1
+        return int(np.sqrt(2.0 * self.distance_coefficients.shape[1])) - 1
+
+    @cached_property
+    def screening(self) -> Screening:
+        """Bounds that tell which components can matter at an input."""
+        return Screening.from_forms(forms(self.distance_coefficients))
 
     @property
     def n_outputs(self) -> int:
@@ -149,22 +125,122 @@ class PredictiveMixture:
         return self.noise_shapes * (self.dofs / (self.dofs - 2.0))[:, None, None]
 
     def predictions(self, U: Array) -> Iterator[ComponentPredictions]:
-        """Evaluate regressors (n, q), a block of rows at a time."""
+        """What all components say of regressors (n, q), a block of rows at a time."""
         for start in range(0, U.shape[0], BLOCK_ROWS):
-            block = U[start : start + BLOCK_ROWS]
-            distance = self.distances(block)
-            log_densities = self.log_constants - self.exponents * np.log1p(distance)
-            yield ComponentPredictions(
-                log_weights=log_softmax(log_densities, axis=1),
-                means=np.einsum("nq,kdq->nkd", block, self.maps, optimize=True),
-                factors=1.0 + pairwise_products(block) @ self.widening_coefficients,
-            )
+            yield self.predict(U[start : start + BLOCK_ROWS])
+
+    def predict(self, U: Array) -> ComponentPredictions:
+        """What all components say of regressors (n, q)."""
+        gate_products, products = self._products(U)
+        return self._predict(U, products, self._log_densities(gate_products))
+
+    def relevant_predictions(
+        self, U: Array
+    ) -> Iterator[tuple[Indices, PredictiveMixture, ComponentPredictions]]:
+        """
+        What the components say that matter, to some regressors near each other at a time.
+
+        What is left out weighs less than 1e-18 of the mixture at any of them; the last component,
+        the unseen one, always stays.
+
+        Yields
+        ------
+        rows : (n', )
+            Of `U`.
+        mixture
+            The components that matter there.
+        predictions
+            What these say.
+        """
+        n = U.shape[0]
+        if n < FEW_ROWS or self.dofs.size < FEW_COMPONENTS:
+            for start in range(0, n, BLOCK_ROWS):
+                rows = np.arange(start, min(start + BLOCK_ROWS, n))
+                yield rows, self, self.predict(U[rows])
+            return
+        order = cKDTree(self._coordinates(U), leafsize=NEIGHBOURS, compact_nodes=False).indices
+        # Of one neighbourhood after the other: to ask for new memory takes as long as the product.
+        buffer = np.empty((NEIGHBOURS, self.dofs.size))
+        for start in range(0, n, BLOCK_ROWS):
+            rows = order[start : start + BLOCK_ROWS]
+            block = U[rows]
+            coordinates = self._coordinates(block)
+            gate_products, products = self._products(block)
+            for first in range(0, len(rows), NEIGHBOURS):
+                near = slice(first, first + NEIGHBOURS)
+                chosen, log_densities = self._relevant(
+                    coordinates[near], gate_products[near], buffer
+                )
+                part = self._part(chosen)
+                predictions = part._predict(block[near], products[near], log_densities)
+                yield rows[near], part, predictions
 
     def distances(self, U: Array) -> Array:
         """Scaled squared distance (n, K + 1) of regressors (n, q) to each centre."""
-        gate_inputs = np.delete(U, np.s_[self.n_inputs : -1], axis=1)
-        products = pairwise_products(gate_inputs)
-        return np.maximum(products @ self.distance_coefficients, 0.0)
+        gate_products, _ = self._products(U)
+        return np.maximum(gate_products @ self.distance_coefficients.T, 0.0)
+
+    def _predict(self, U: Array, products: Array, log_densities: Array) -> ComponentPredictions:
+        peak = log_densities.max(axis=1, keepdims=True)
+        total = np.exp(log_densities - peak).sum(axis=1, keepdims=True)
+        # One flat product: einsum would look for this order anew each time.
+        means = U @ self.maps.reshape(-1, U.shape[1]).T
+        return ComponentPredictions(
+            log_weights=log_densities - (peak + np.log(total)),
+            means=means.reshape(len(U), -1, self.n_outputs),
+            factors=1.0 + products @ self.widening_coefficients.T,
+        )
+
+    def _log_densities(self, gate_products: Array, chosen: Indices | slice = slice(None)) -> Array:
+        """Log weight (n, c) of the chosen components, not normalised."""
+        distances = gate_products @ self.distance_coefficients[chosen].T
+        np.maximum(distances, 0.0, out=distances)
+        log_densities = np.log1p(distances, out=distances)
+        log_densities *= -self.exponents[chosen]
+        log_densities += self.log_constants[chosen]
+        return log_densities
+
+    def _relevant(
+        self, coordinates: Array, gate_products: Array, buffer: Array
+    ) -> tuple[Indices, Array]:
+        """Select the components that matter to any of n rows, and the last; log weights (n, c)."""
+        bounds, best = self.screening.nearest(coordinates, buffer)
+        np.log(bounds, out=bounds)
+        bounds *= -self.exponents
+        bounds += self.log_constants
+        bounds[-1] = np.inf
+        # Any component's weight is a lower bound of a row's largest; this one's is close to it.
+        distance = np.einsum("np,np->n", gate_products, self.distance_coefficients[best])
+        largest = self.log_constants[best] - self.exponents[best] * np.log1p(distance.clip(0.0))
+        margin = self.screening.log_margin
+        chosen = np.flatnonzero(bounds > largest.min() - margin)
+        log_densities = self._log_densities(gate_products, chosen)
+        relative = log_densities - log_densities.max(axis=1, keepdims=True)
+        matters = relative.max(axis=0) > -margin
+        matters[-1] = True
+        return chosen[matters], log_densities[:, matters]
+
+    def _part(self, chosen: Indices) -> PredictiveMixture:
+        """Keep some of the components."""
+        return PredictiveMixture(
+            **{field.name: getattr(self, field.name)[chosen] for field in fields(self)}
+        )
+
+    def _gate_inputs(self, U: Array) -> Array:
+        """Inputs [x, 1] (n, m + 1) of regressors (n, q), which hold features besides."""
+        if U.shape[1] == self.n_inputs + 1:
+            return U
+        return np.delete(U, np.s_[self.n_inputs : -1], axis=1)
+
+    def _coordinates(self, U: Array) -> Array:
+        """What the screening looks at, (n, s + 1), of regressors (n, q)."""
+        return self._gate_inputs(U) @ self.screening.projection.T
+
+    def _products(self, U: Array) -> tuple[Array, Array]:
+        """Products of inputs [x, 1] and of regressors (n, q): the same without features."""
+        gate_products = pairwise_products(self._gate_inputs(U))
+        has_features = U.shape[1] > self.n_inputs + 1
+        return gate_products, pairwise_products(U) if has_features else gate_products
 
     def log_output_densities(self, predictions: ComponentPredictions, Y: Array) -> Array:
         """Log Student-t density (n, K + 1) of standardised outputs (n, d) under each component."""
@@ -189,69 +265,6 @@ class PredictiveMixture:
         residuals = np.moveaxis(Y[:, None, :] - predictions.means, 0, 2)
         whitened = np.linalg.solve(cholesky(self.noise_shapes), residuals)
         return np.asarray(np.sum(whitened**2, axis=1).T / predictions.factors)
-
-
-def with_unseen_prediction(
-    predictions: ComponentPredictions, mean: Array, factor: Array
-) -> ComponentPredictions:
-    """Let the unseen component say something else: mean (n, d) and widening (n,)."""
-    means, factors = predictions.means.copy(), predictions.factors.copy()
-    means[:, -1], factors[:, -1] = mean, factor
-    return replace(predictions, means=means, factors=factors)
-
-
-def mean_and_variance(
-    mixture: PredictiveMixture, predictions: ComponentPredictions
-) -> tuple[Array, Array]:
-    """Mean and variance (n, d) of each output of the mixture, in standard units."""
-    weights, means = predictions.weights, predictions.means
-    mean = np.einsum("nk,nkd->nd", weights, means)
-    # Spread around the mixture's mean, not E[y^2] - mean^2: no cancellation.
-    between = np.einsum("nk,nkd->nd", weights, (means - mean[:, None, :]) ** 2)
-    noise = np.diagonal(mixture.covariances(), axis1=1, axis2=2)
-    return mean, between + (weights * predictions.factors) @ noise
-
-
-def most_probable_only(predictions: ComponentPredictions) -> ComponentPredictions:
-    """Give all weight to the heaviest component of each input."""
-    log_weights = np.full_like(predictions.log_weights, -np.inf)
-    best = predictions.log_weights.argmax(axis=1)[:, None]
-    np.put_along_axis(log_weights, best, 0.0, axis=1)
-    return replace(predictions, log_weights=log_weights)
-
-
-def interval(
-    mixture: PredictiveMixture, predictions: ComponentPredictions, coverage: float
-) -> tuple[Array, Array]:
-    """Central interval (n, d) of each output: two quantiles of the mixture, in standard units."""
-    kept = np.argsort(-predictions.weights, axis=1)
-    weights = np.take_along_axis(predictions.weights, kept, axis=1)
-    n_kept = int(np.max(np.sum(np.cumsum(weights, axis=1) < 1.0 - QUANTILE_WEIGHT, axis=1))) + 1
-    kept, weights = kept[:, :n_kept], weights[:, :n_kept]
-    weights = weights / weights.sum(axis=1, keepdims=True)
-    means = np.take_along_axis(predictions.means, kept[:, :, None], axis=1)
-    factors = np.take_along_axis(predictions.factors, kept, axis=1)[:, :, None]
-    scales = np.sqrt(factors * np.diagonal(mixture.noise_shapes, axis1=1, axis2=2)[kept])
-    dofs = mixture.dofs[kept]
-    lower, upper = (
-        np.stack(
-            [
-                mixture_quantile(probability, weights, means[:, :, j], scales[:, :, j], dofs)
-                for j in range(mixture.n_outputs)
-            ],
-            axis=1,
-        )
-        for probability in (0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage)
-    )
-    return lower, upper
-
-
-def log_conditional_density(
-    mixture: PredictiveMixture, predictions: ComponentPredictions, Y: Array
-) -> Array:
-    """Log p(y | x) (n,) of standardised outputs (n, d)."""
-    log_terms = mixture.log_output_densities(predictions, Y)
-    return np.asarray(logsumexp(log_terms + predictions.log_weights, axis=1))
 
 
 def most_probable(mixture: PredictiveMixture, U: Array, Y: Array) -> NDArray[np.intp]:

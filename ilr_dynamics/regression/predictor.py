@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import fields
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..exceptions import InvalidDataError, SnapshotError
 from .packed_arrays import open_arrays, write_arrays
 from .predictive import PredictiveMixture
+from .screening import Screening
 from .transforms import Transforms, pack_transforms, unpack_transforms
 from .validation import MAX_STANDARD_VALUE
 
@@ -21,15 +23,14 @@ __all__ = ["Prediction", "Predictor"]
 
 Array = NDArray[np.float64]
 
-# Components whose weights add up to less than this are left out of mean and spread.
-NEGLIGIBLE_WEIGHT = 1e-12
 # Weight of the unseen component up to which the fallback, which costs as much as all local models
 # together, is not asked: what it says may then be a hundred deviations away without being felt.
 NEGLIGIBLE_FALLBACK = 1e-9
-# Share of components from which on all are evaluated.
-MANY_ACTIVE = 0.25
-# Arrays kept in files as a query reads them, component by component: `open` then copies nothing.
-TRANSPOSED = ("distance_coefficients", "widening_coefficients")
+# Share of components from which on all are evaluated in place: copying so many takes longer.
+MANY = 0.25
+# Up to so many components it costs more to leave out those whose weight proves negligible.
+FEW = 8
+SCREENING = "screening_"
 
 
 class Prediction(NamedTuple):
@@ -59,8 +60,14 @@ class Predictor:
     """
     Mean prediction and spread at one input, in the order of operations that is fastest for one.
 
-    The distance of an input to all components is one matrix-vector product over the products of
-    its entries; maps and widenings are evaluated only for components with a weight that matters.
+    Most components are ruled out by a bound on their weight (`screening`); only what is left is
+    looked at. What is left out weighs less than 1e-18 of the mixture, so that the mean is off by
+    at most that share of the distance between two local predictions, and the variance by that
+    share of its square and of the largest variance. Of what may matter weights are exact, that of
+    the unseen component always.
+
+    NumPy's calls cost as much as what they do, so there are as few as possible: arrays are worked
+    on in place, and methods are called where functions of the same name would only look for them.
 
     Parameters
     ----------
@@ -68,25 +75,35 @@ class Predictor:
         Predictive distribution in standard units.
     transforms
         Between physical and standard units, and what the mixture is added to.
+    screening
+        The mixture's, where it is known already.
     """
 
-    def __init__(self, mixture: PredictiveMixture, transforms: Transforms) -> None:
+    def __init__(
+        self,
+        mixture: PredictiveMixture,
+        transforms: Transforms,
+        screening: Screening | None = None,
+    ) -> None:
         self._mixture = mixture
         self._transforms = transforms
         self._regressors = transforms.regressors
         self._inputs = transforms.regressors.scaling
         self._outputs = transforms.outputs
+        self._screening = mixture.screening if screening is None else screening
+        self._log_margin = self._screening.log_margin
         n_inputs, n_regressors = self._inputs.location.size, mixture.maps.shape[2]
         self._is_linear = n_regressors == n_inputs + 1
-        self._rows, self._columns = np.triu_indices(n_inputs + 1)
-        self._regressor_rows, self._regressor_columns = np.triu_indices(n_regressors)
-        # Component by component in memory: each is read whole, or not at all.
-        self._distances = np.ascontiguousarray(mixture.distance_coefficients.T)
-        self._widenings = np.ascontiguousarray(mixture.widening_coefficients.T)
+        self._pairs = np.triu_indices(n_inputs + 1)
+        self._regressor_pairs = np.triu_indices(n_regressors)
+        self._coordinate_pairs = np.triu_indices(len(self._screening.projection))
         self._variances = np.ascontiguousarray(
             np.diagonal(mixture.covariances(), axis1=1, axis2=2)
         )
-        self._x = np.ones(n_inputs + 1)
+        # Of one query after the other; nothing of it is given away.
+        self._z = np.ones(n_inputs + 1)
+        self._x = self._z[:-1]
+        self._bounds = np.empty(mixture.dofs.size)
 
     @property
     def has_fallback(self) -> bool:
@@ -117,60 +134,110 @@ class Predictor:
         InvalidDataError
             If x has another shape, or is not finite or too large.
         """
-        mixture, standard = self._mixture, self._x
-        if np.shape(x) != self._inputs.location.shape:
+        x = np.asarray(x, dtype=float)
+        self._standardise(x)
+        z, n_outputs = self._z, self._outputs.location.size
+        products = _products(z, self._pairs)
+        chosen, weights = self._weights(products)
+
+        u = z
+        if not self._is_linear:
+            u = self._regressors(x[None])[0]
+            products = _products(u, self._regressor_pairs)
+        # One flat matrix-vector product: NumPy would call BLAS once a component.
+        means = self._mixture.maps.take(chosen, axis=0).reshape(-1, u.size).dot(u)
+        means = means.reshape(-1, n_outputs)
+        widening = self._mixture.widening_coefficients.take(chosen, axis=0).dot(products)
+        widening += 1.0
+        prior_mean, fallback = self._transforms.prior_mean, self._transforms.fallback
+        added = prior_mean(x[None])[0] if prior_mean is not None else 0.0
+        # The unseen component is the last of all, and of the chosen ones.
+        unseen_weight = float(weights[-1])
+        if fallback is not None:
+            if unseen_weight > NEGLIGIBLE_FALLBACK:
+                prediction = fallback.predict(x[None])
+                residual = prediction.mean[0] - added - self._outputs.location
+                means[-1], widening[-1] = residual / self._outputs.scale, prediction.factor[0]
+            else:
+                weights[-1] = 0.0
+        mean = weights.dot(means)
+        # Spread around the mixture's mean, not E[y^2] - mean^2: no cancellation.
+        means -= mean
+        means *= means
+        variances = self._variances.take(chosen, axis=0)
+        variances *= widening[:, None]
+        variances += means
+        mean *= self._outputs.scale
+        mean += self._outputs.location
+        std = np.sqrt(weights.dot(variances))
+        std *= self._outputs.scale
+        best = weights.argmax()
+        return Prediction(
+            mean=mean if prior_mean is None else mean + added,
+            std=std,
+            component=int(chosen[best]) if best < weights.size - 1 else -1,
+            unseen_weight=unseen_weight,
+        )
+
+    def _standardise(self, x: Array) -> None:
+        """Put [x, 1] in standard units into `_z`."""
+        if x.shape != self._inputs.location.shape:
             raise InvalidDataError(
-                f"a query must have shape {self._inputs.location.shape}, got {np.shape(x)}"
+                f"a query must have shape {self._inputs.location.shape}, got {x.shape}"
             )
-        np.subtract(x, self._inputs.location, out=standard[:-1])
-        standard[:-1] /= self._inputs.scale
-        if not np.abs(standard).max() < MAX_STANDARD_VALUE:
+        np.subtract(x, self._inputs.location, out=self._x)
+        self._x /= self._inputs.scale
+        # Of what is not finite the comparison is false too.
+        if not self._x.dot(self._x) < MAX_STANDARD_VALUE**2:
             raise InvalidDataError(
                 f"a query must be finite and lie less than {MAX_STANDARD_VALUE:.0e} scales from "
-                f"the location, got {np.asarray(x).tolist()}"
+                f"the location, got {x.tolist()}"
             )
-        products = standard[self._rows] * standard[self._columns]
 
-        distance = np.maximum(self._distances @ products, 0.0)
-        log_weights = mixture.log_constants - mixture.exponents * np.log1p(distance)
-        weights = np.exp(log_weights - log_weights.max())
+    def _weights(self, products: Array) -> tuple[NDArray[np.intp], Array]:
+        """Select the components with a weight that matters, and the last; give their weights."""
+        constants, exponents = self._mixture.log_constants, self._mixture.exponents
+        coefficients = self._mixture.distance_coefficients
+        screening, bounds = self._screening, self._bounds
+        coordinates = _products(screening.projection.dot(self._z), self._coordinate_pairs)
+        np.dot(screening.coefficients, coordinates, out=bounds)
+        np.maximum(bounds, 1.0, out=bounds)
+        np.log(bounds, out=bounds)
+        bounds *= exponents
+        np.subtract(constants, bounds, out=bounds)
+        # Any component's weight is a lower bound of the largest; this one's is rarely far from it.
+        best = int(bounds.argmax())
+        distance = max(coefficients[best].dot(products), 0.0)
+        bounds[-1] = np.inf
+        lowest = constants[best] - exponents[best] * math.log1p(distance) - self._log_margin
+        # Of a damaged file: what is not a number shall be seen in the prediction.
+        matters = bounds > lowest if math.isfinite(lowest) else np.ones(bounds.size, dtype=bool)
+        chosen = matters.nonzero()[0]
+        if chosen.size < MANY * bounds.size:
+            distances = coefficients.take(chosen, axis=0).dot(products)
+        else:
+            distances = coefficients.dot(products).take(chosen)
+        np.maximum(distances, 0.0, out=distances)
+        log_weights = np.log1p(distances, out=distances)
+        log_weights *= exponents.take(chosen)
+        np.subtract(constants.take(chosen), log_weights, out=log_weights)
+        largest = log_weights.max()
+        if chosen.size > FEW:
+            matters = log_weights > largest - self._log_margin
+            matters[-1] = True
+            chosen, log_weights = chosen[matters], log_weights[matters]
+        log_weights -= largest
+        weights = np.exp(log_weights, out=log_weights)
         weights /= weights.sum()
-
-        u = standard
-        if not self._is_linear:
-            u = self._regressors(np.asarray(x, dtype=float)[None])[0]
-            products = u[self._regressor_rows] * u[self._regressor_columns]
-        active = _active_components(weights)
-        shares = weights[active]
-        # One flat matrix-vector product: NumPy would call BLAS once a component.
-        means = (mixture.maps[active].reshape(-1, u.size) @ u).reshape(-1, self.n_outputs)
-        widening = 1.0 + self._widenings[active] @ products
-        prior_mean, fallback = self._transforms.prior_mean, self._transforms.fallback
-        added = prior_mean(np.asarray(x, dtype=float)[None])[0] if prior_mean is not None else 0.0
-        if fallback is not None and weights[-1] > NEGLIGIBLE_FALLBACK:
-            # The unseen component is the last of all, and of the active ones.
-            prediction = fallback.predict(np.asarray(x, dtype=float)[None])
-            residual = prediction.mean[0] - added - self._outputs.location
-            means[-1], widening[-1] = residual / self._outputs.scale, prediction.factor[0]
-        mean = shares @ means
-        # Spread around the mixture's mean, not E[y^2] - mean^2: no cancellation.
-        variances = widening[:, None] * self._variances[active] + (means - mean) ** 2
-        best = int(weights.argmax())
-        physical_mean = mean * self._outputs.scale + self._outputs.location + added
-        return Prediction(
-            mean=physical_mean,
-            std=np.sqrt(shares @ variances) * self._outputs.scale,
-            component=best if best < weights.size - 1 else -1,
-            unseen_weight=float(weights[-1]),
-        )
+        return chosen, weights
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a file that `open` maps into memory."""
         arrays = {
             field.name: getattr(self._mixture, field.name) for field in fields(self._mixture)
         }
-        for name in TRANSPOSED:
-            arrays[name] = arrays[name].T
+        for field in fields(self._screening):
+            arrays[SCREENING + field.name] = getattr(self._screening, field.name)
         header, parts = pack_transforms(self._transforms)
         write_arrays(path, {**arrays, **parts}, header)
 
@@ -194,30 +261,31 @@ class Predictor:
         except (LookupError, TypeError, ValueError) as error:
             raise SnapshotError(f"the file {path} makes no predictor: {error}") from error
         expected = _expected_shapes(n, d, q, transforms.regressors.n_inputs)
-        parts = pack_transforms(transforms)[1]
-        if shapes != {**expected, **{name: array.shape for name, array in parts.items()}}:
+        n_coordinates = shapes.get(SCREENING + "projection", (0,))[0]
+        screening_shapes = _screening_shapes(n, n_coordinates, transforms.regressors.n_inputs)
+        parts = {name: array.shape for name, array in pack_transforms(transforms)[1].items()}
+        if shapes != {**expected, **screening_shapes, **parts}:
             raise SnapshotError(f"the arrays of {path} make no predictor: {shapes}")
+        screening = Screening(*(arrays[name] for name in screening_shapes))
         mixture = {name: arrays[name] for name in expected}
-        for name in TRANSPOSED:
-            mixture[name] = mixture[name].T
         # What overflows is told by a prediction.
         with np.errstate(all="ignore"):
-            predictor = cls(PredictiveMixture(**mixture), transforms)
+            predictor = cls(PredictiveMixture(**mixture), transforms, screening)
             found = predictor.query(transforms.regressors.scaling.location)
         if not np.all(np.isfinite([*found.mean, *found.std, found.unseen_weight])):
             raise SnapshotError(f"the file {path} makes no predictor: it predicts {found}")
         return predictor
 
 
-def _active_components(weights: Array) -> NDArray[np.intp] | slice:
-    """Select the components with a weight that matters; far from all data that is most of them."""
-    active = np.flatnonzero(weights > NEGLIGIBLE_WEIGHT / weights.size)
-    # Copying so many takes longer than evaluating all in place.
-    return active if active.size < MANY_ACTIVE * weights.size else slice(None)
+def _products(z: Array, pairs: tuple[NDArray[np.intp], NDArray[np.intp]]) -> Array:
+    """Products of all pairs of entries of one vector; see `products.pairwise_products`."""
+    products = z.take(pairs[0])
+    products *= z.take(pairs[1])
+    return products
 
 
 def _expected_shapes(n: int, d: int, q: int, m: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of a predictive mixture of n components, transposed where the file has it so."""
+    """Shapes of a predictive mixture of n components."""
     return {
         "log_constants": (n,),
         "exponents": (n,),
@@ -226,4 +294,12 @@ def _expected_shapes(n: int, d: int, q: int, m: int) -> dict[str, tuple[int, ...
         "widening_coefficients": (n, q * (q + 1) // 2),
         "noise_shapes": (n, d, d),
         "dofs": (n,),
+    }
+
+
+def _screening_shapes(n: int, c: int, m: int) -> dict[str, tuple[int, ...]]:
+    """Shapes of the screening of n components by c - 1 of m coordinates."""
+    return {
+        SCREENING + "projection": (c, m + 1),
+        SCREENING + "coefficients": (n, c * (c + 1) // 2),
     }

@@ -8,7 +8,7 @@ each expected log-likelihood is a form z' Q_k z and each sufficient statistic a 
 sum r z z'. With F holding the products z_i z_j (i <= j) of every sample, one row a sample, both
 become matrix products over all components at once,
 
-.. math:: \log\rho = F\,W, \qquad S = R^\top F,
+.. math:: \log\rho = F\,W^\top, \qquad S = R^\top F,
 
 which is what makes one variational iteration cheap: two calls of BLAS instead of loops over
 components.
@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["form_coefficients", "pairwise_products", "scatter_matrices"]
+__all__ = ["form_coefficients", "forms", "pairwise_products", "scatter_matrices"]
 
 Array = NDArray[np.float64]
 
@@ -51,7 +51,7 @@ def pairwise_products(Z: Array) -> Array:
 
 def form_coefficients(forms: Array) -> Array:
     """
-    Coefficients W with z' Q z = F w for each symmetric form Q.
+    Coefficients W with z' Q z = w' f for each symmetric form Q and the products f of z.
 
     Parameters
     ----------
@@ -60,12 +60,21 @@ def form_coefficients(forms: Array) -> Array:
 
     Returns
     -------
-    W : (p (p + 1) / 2, K)
+    W : (K, p (p + 1) / 2)
         Diagonal entries once and off-diagonal ones twice.
     """
     rows, columns = np.triu_indices(forms.shape[-1])
-    W = forms[:, rows, columns] * np.where(rows == columns, 1.0, 2.0)
-    return np.ascontiguousarray(W.T)
+    # Row by row: all that is asked of one component lies together in memory.
+    return np.ascontiguousarray(forms[:, rows, columns] * np.where(rows == columns, 1.0, 2.0))
+
+
+def forms(coefficients: Array) -> Array:
+    """Symmetric forms Q (K, p, p) of which `form_coefficients` gives W (K, p (p + 1) / 2)."""
+    # The inverse of p (p + 1) / 2.
+    p = int(np.sqrt(2.0 * coefficients.shape[1]))
+    Q = scatter_matrices(0.5 * coefficients, p)
+    Q[:, np.arange(p), np.arange(p)] *= 2.0
+    return Q
 
 
 def scatter_matrices(packed: Array, p: int) -> Array:

@@ -12,16 +12,16 @@ from scipy.optimize import brentq
 from scipy.special import xlogy
 
 from ilr_dynamics.regression import stick_breaking
+from ilr_dynamics.regression.component_predictions import (
+    log_conditional_density,
+    mean_and_variance,
+)
 from ilr_dynamics.regression.expectation import Expectation
 from ilr_dynamics.regression.hierarchy import HierarchicalPrior
 from ilr_dynamics.regression.matrix_normal_wishart import MatrixNormalWishart
 from ilr_dynamics.regression.merging import merge_components
 from ilr_dynamics.regression.normal_wishart import NormalWishart
-from ilr_dynamics.regression.predictive import (
-    PredictiveMixture,
-    log_conditional_density,
-    mean_and_variance,
-)
+from ilr_dynamics.regression.predictive import PredictiveMixture
 from ilr_dynamics.regression.priors import isotropic_prior
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -13,18 +13,16 @@ from naive_predictive import (
 from scipy.stats import t as student_t
 
 from ilr_dynamics.regression import stick_breaking
-from ilr_dynamics.regression.matrix_normal_wishart import MatrixNormalWishart
-from ilr_dynamics.regression.mixture import MixturePosterior
-from ilr_dynamics.regression.normal_wishart import NormalWishart
-from ilr_dynamics.regression.predictive import (
-    PredictiveMixture,
-    explained,
+from ilr_dynamics.regression.component_predictions import (
     interval,
     log_conditional_density,
     mean_and_variance,
-    most_probable,
     most_probable_only,
 )
+from ilr_dynamics.regression.matrix_normal_wishart import MatrixNormalWishart
+from ilr_dynamics.regression.mixture import MixturePosterior
+from ilr_dynamics.regression.normal_wishart import NormalWishart
+from ilr_dynamics.regression.predictive import PredictiveMixture, explained, most_probable
 
 N_DRAWS = 20_000
 SIZES = [(1, 1), (2, 3), (4, 2)]

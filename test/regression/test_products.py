@@ -30,7 +30,7 @@ def test_products_are_the_upper_triangle_of_each_outer_product(Z):
 def test_products_times_coefficients_are_the_quadratic_forms(Z, seed):
     A = np.random.default_rng(seed).normal(size=(3, Z.shape[1], Z.shape[1]))
     forms = A + np.swapaxes(A, 1, 2)
-    values = pairwise_products(Z) @ form_coefficients(forms)
+    values = pairwise_products(Z) @ form_coefficients(forms).T
     expected = np.array([[z @ Q @ z for Q in forms] for z in Z])
     size = np.array([[np.abs(z) @ np.abs(Q) @ np.abs(z) for Q in forms] for z in Z])
     assert np.all(np.abs(values - expected) <= 1e-13 * size)
@@ -52,5 +52,5 @@ def test_forms_survive_packing(p):
     A = np.random.default_rng(p).normal(size=(4, p, p))
     forms = A + np.swapaxes(A, 1, 2)
     rows, columns = np.triu_indices(p)
-    packed = form_coefficients(forms).T / np.where(rows == columns, 1.0, 2.0)
+    packed = form_coefficients(forms) / np.where(rows == columns, 1.0, 2.0)
     np.testing.assert_array_equal(scatter_matrices(packed, p), forms)

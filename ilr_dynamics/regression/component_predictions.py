@@ -1,0 +1,121 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What the components of a predictive mixture say about outputs, and what they say together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from .quantiles import mixture_quantile
+
+if TYPE_CHECKING:
+    from .predictive import PredictiveMixture
+
+__all__ = [
+    "ComponentPredictions",
+    "interval",
+    "log_conditional_density",
+    "mean_and_variance",
+    "most_probable_only",
+    "with_unseen_prediction",
+]
+
+Array = NDArray[np.float64]
+
+# Share of the mixture, its lightest components, that a quantile leaves out: this bounds the error
+# of the coverage.
+QUANTILE_WEIGHT = 1e-6
+
+
+@dataclass(frozen=True)
+class ComponentPredictions:
+    """
+    What each component says about the outputs of n inputs, in standard units.
+
+    Parameters
+    ----------
+    log_weights : (n, K + 1)
+        Log share of each component; the last column is the unseen component's.
+    means : (n, K + 1, d)
+        Locations.
+    factors : (n, K + 1)
+        1 + u' L^-1 u, by which the noise is widened.
+    """
+
+    log_weights: Array
+    means: Array
+    factors: Array
+
+    @cached_property
+    def weights(self) -> Array:
+        """Share (n, K + 1) of each component; rows sum to one."""
+        return np.exp(self.log_weights)
+
+
+def with_unseen_prediction(
+    predictions: ComponentPredictions, mean: Array, factor: Array
+) -> ComponentPredictions:
+    """Let the unseen component say something else: mean (n, d) and widening (n,)."""
+    means, factors = predictions.means.copy(), predictions.factors.copy()
+    means[:, -1], factors[:, -1] = mean, factor
+    return replace(predictions, means=means, factors=factors)
+
+
+def mean_and_variance(
+    mixture: PredictiveMixture, predictions: ComponentPredictions
+) -> tuple[Array, Array]:
+    """Mean and variance (n, d) of each output of the mixture, in standard units."""
+    weights, means = predictions.weights, predictions.means
+    mean = np.einsum("nk,nkd->nd", weights, means)
+    # Spread around the mixture's mean, not E[y^2] - mean^2: no cancellation.
+    between = np.einsum("nk,nkd->nd", weights, (means - mean[:, None, :]) ** 2)
+    noise = np.diagonal(mixture.covariances(), axis1=1, axis2=2)
+    return mean, between + (weights * predictions.factors) @ noise
+
+
+def most_probable_only(predictions: ComponentPredictions) -> ComponentPredictions:
+    """Give all weight to the heaviest component of each input."""
+    log_weights = np.full_like(predictions.log_weights, -np.inf)
+    best = predictions.log_weights.argmax(axis=1)[:, None]
+    np.put_along_axis(log_weights, best, 0.0, axis=1)
+    return replace(predictions, log_weights=log_weights)
+
+
+def interval(
+    mixture: PredictiveMixture, predictions: ComponentPredictions, coverage: float
+) -> tuple[Array, Array]:
+    """Central interval (n, d) of each output: two quantiles of the mixture, in standard units."""
+    kept = np.argsort(-predictions.weights, axis=1)
+    weights = np.take_along_axis(predictions.weights, kept, axis=1)
+    n_kept = int(np.max(np.sum(np.cumsum(weights, axis=1) < 1.0 - QUANTILE_WEIGHT, axis=1))) + 1
+    kept, weights = kept[:, :n_kept], weights[:, :n_kept]
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    means = np.take_along_axis(predictions.means, kept[:, :, None], axis=1)
+    factors = np.take_along_axis(predictions.factors, kept, axis=1)[:, :, None]
+    scales = np.sqrt(factors * np.diagonal(mixture.noise_shapes, axis1=1, axis2=2)[kept])
+    dofs = mixture.dofs[kept]
+    lower, upper = (
+        np.stack(
+            [
+                mixture_quantile(probability, weights, means[:, :, j], scales[:, :, j], dofs)
+                for j in range(mixture.n_outputs)
+            ],
+            axis=1,
+        )
+        for probability in (0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage)
+    )
+    return lower, upper
+
+
+def log_conditional_density(
+    mixture: PredictiveMixture, predictions: ComponentPredictions, Y: Array
+) -> Array:
+    """Log p(y | x) (n,) of standardised outputs (n, d)."""
+    log_terms = mixture.log_output_densities(predictions, Y)
+    return np.asarray(logsumexp(log_terms + predictions.log_weights, axis=1))

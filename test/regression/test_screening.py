@@ -1,0 +1,150 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ilr_dynamics.regression import HILR, ILR, LinearFallback
+from ilr_dynamics.regression.products import form_coefficients, forms, pairwise_products
+from ilr_dynamics.regression.screening import NEGLIGIBLE_WEIGHT, Screening
+
+
+@pytest.fixture
+def generator():
+    return np.random.default_rng(3)
+
+
+def random_forms(generator, n, m):
+    """Squared distances from n random centres as forms of [x, 1]."""
+    root = generator.normal(size=(n, m, m)) * np.exp(generator.normal(size=(n, 1, 1)))
+    A = root @ root.swapaxes(1, 2) + 1e-3 * np.eye(m)
+    centres = 3.0 * generator.normal(size=(n, m))
+    Q = np.empty((n, m + 1, m + 1))
+    Q[:, :m, :m] = A
+    Q[:, :m, m] = Q[:, m, :m] = -np.einsum("kij,kj->ki", A, centres)
+    Q[:, m, m] = np.einsum("ki,kij,kj->k", centres, A, centres)
+    return Q
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 30), st.integers(1, 14))
+def test_distances_in_fewer_coordinates_are_never_longer(seed, n, m):
+    generator = np.random.default_rng(seed)
+    Q = random_forms(generator, n, m)
+    screening = Screening.from_forms(Q)
+    Z = np.ones((20, m + 1))
+    Z[:, :m] = 4.0 * generator.normal(size=(20, m))
+    exact = 1.0 + pairwise_products(Z) @ form_coefficients(Q).T
+    coordinates = Z @ screening.projection.T
+    for row in range(len(Z)):
+        bounds, _ = screening.nearest(coordinates[row : row + 1], np.empty((1, n)))
+        assert np.all(bounds <= exact[row] * (1.0 + 1e-6))
+
+
+def test_bounds_over_several_rows_hold_for_each(generator):
+    Q = random_forms(generator, 12, 6)
+    screening = Screening.from_forms(Q)
+    coordinates = generator.normal(size=(7, 7)) @ screening.projection.T
+    coordinates[:, -1] = 1.0
+    together, nearest = screening.nearest(coordinates, np.empty((9, 12)))
+    apart = [screening.nearest(row[None], np.empty((1, 12))) for row in coordinates]
+    np.testing.assert_allclose(together, np.min([bounds for bounds, _ in apart], axis=0))
+    np.testing.assert_array_equal(nearest, [best[0] for _, best in apart])
+
+
+def test_with_all_coordinates_the_bound_is_the_distance(generator):
+    Q = random_forms(generator, 5, 2)
+    screening = Screening.from_forms(Q)
+    z = np.array([[0.3, -2.0, 1.0]])
+    bounds, _ = screening.nearest(z @ screening.projection.T, np.empty((1, 5)))
+    np.testing.assert_allclose(bounds, 1.0 + np.einsum("i,kij,j->k", z[0], Q, z[0]), rtol=1e-9)
+
+
+def test_forms_are_recovered_from_their_coefficients(generator):
+    Q = random_forms(generator, 4, 3)
+    np.testing.assert_allclose(forms(form_coefficients(Q)), Q)
+
+
+def wavy(generator, n):
+    """Inputs (n, 5) along a curve and outputs (n, 2) that no few components describe."""
+    s = np.sort(generator.uniform(0.0, 40.0, n))
+    X = np.stack([np.sin(s), np.cos(1.3 * s), 0.1 * s, np.sin(0.7 * s + 1.0), np.cos(s)], axis=1)
+    X += 0.01 * generator.normal(size=X.shape)
+    return X, np.stack([np.sin(3.0 * s), X[:, 0] * X[:, 3]], axis=1)
+
+
+@pytest.fixture(scope="module", params=["ilr", "hilr", "fallback", "features"])
+def crowded(request):
+    X, Y = wavy(np.random.default_rng(5), 3000)
+    settings = {
+        "ilr": {},
+        "hilr": {},
+        "fallback": {"fallback": LinearFallback()},
+        "features": {"features": "polynomial", "degree": 2},
+    }[request.param]
+    kind = HILR if request.param == "hilr" else ILR
+    model = kind(
+        120, concentration=50.0, input_spread=0.1, max_iterations=8, random_state=0, **settings
+    )
+    return model.fit(X, Y)
+
+
+def queries(n):
+    """Near the data, beside them and far away."""
+    generator = np.random.default_rng(6)
+    X, _ = wavy(generator, n)
+    return X + np.repeat([0.0, 0.3, 5.0], -(-n // 3))[:n, None] * generator.normal(size=X.shape)
+
+
+def in_small_pieces(call, X):
+    """Answers to few inputs at a time, of which all components are asked."""
+    parts = [call(X[start : start + 100]) for start in range(0, len(X), 100)]
+    return [np.concatenate(part) for part in zip(*parts, strict=True)]
+
+
+def test_many_inputs_are_answered_as_few_are(crowded):
+    assert crowded.n_active_ > 64
+    X = queries(600)
+    mean, std = crowded.predict(X, return_std=True)
+    all_mean, all_std = in_small_pieces(lambda x: crowded.predict(x, return_std=True), X)
+    np.testing.assert_allclose(mean, all_mean, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(std, all_std, rtol=1e-9)
+    lower, upper = crowded.predict_interval(X, 0.9)
+    all_lower, all_upper = in_small_pieces(lambda x: crowded.predict_interval(x, 0.9), X)
+    np.testing.assert_allclose(lower, all_lower, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(upper, all_upper, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(
+        crowded.predict(X, mode="mode"),
+        in_small_pieces(lambda x: (crowded.predict(x, mode="mode"),), X)[0],
+    )
+
+
+def test_single_queries_are_answered_as_all_components_do(crowded):
+    predictor = crowded.predictor()
+    X = queries(90)
+    mean, std = crowded.predict(X, return_std=True)
+    found = [predictor.query(x) for x in X]
+    np.testing.assert_allclose([one.mean for one in found], mean, rtol=1e-9, atol=1e-9)
+    # A fallback of less weight than 1e-9 is not asked.
+    rtol = 1e-9 if crowded.fallback_ is None else 1e-4
+    np.testing.assert_allclose([one.std for one in found], std, rtol=rtol)
+    weights = crowded.responsibilities(X)
+    np.testing.assert_allclose(
+        [one.unseen_weight for one in found], weights[:, -1], rtol=1e-8, atol=1e-300
+    )
+
+
+def test_what_is_left_out_is_negligible(crowded):
+    mixture = crowded._mixture
+    U = crowded.regressors_(queries(600))
+    n_asked, seen = [], np.zeros(len(U), dtype=int)
+    for rows, part, _ in mixture.relevant_predictions(U):
+        weights = mixture.predict(U[rows]).weights
+        kept = np.isin(mixture.log_constants, part.log_constants)
+        assert np.all(weights[:, ~kept].sum(axis=1) <= 2.0 * NEGLIGIBLE_WEIGHT)
+        n_asked.append(part.dofs.size)
+        seen[rows] += 1
+    assert np.all(seen == 1)
+    # Else nothing is gained.
+    assert np.mean(n_asked) < 0.7 * mixture.dofs.size
