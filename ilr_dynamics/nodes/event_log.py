@@ -5,10 +5,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
 __all__ = ["EventLog"]
+
+Text = str | Callable[[], str]
 
 # Lines about events of one kind are at least this far apart, s.
 _PERIOD = 1.0
@@ -16,6 +19,8 @@ _PERIOD = 1.0
 
 class EventLog:
     """Logs the first event of each kind at once, then one a second with a count of the others.
+
+    Where an event may occur in every cycle its text is a function, called only if it is said.
 
     rclpy's own throttle goes by the place in the code and does not count.
 
@@ -30,20 +35,20 @@ class EventLog:
         self._last: dict[str, float] = {}
         self._unsaid: dict[str, int] = {}
 
-    def info(self, kind: str, text: str) -> None:
+    def info(self, kind: str, text: Text) -> None:
         """Log what went as expected."""
         if self._is_due(kind):
-            self._logger.info(text + self._others(kind))
+            self._logger.info(self._line(kind, text))
 
-    def warning(self, kind: str, text: str) -> None:
+    def warning(self, kind: str, text: Text) -> None:
         """Log what was put up with."""
         if self._is_due(kind):
-            self._logger.warning(text + self._others(kind))
+            self._logger.warning(self._line(kind, text))
 
-    def error(self, kind: str, text: str) -> None:
+    def error(self, kind: str, text: Text) -> None:
         """Log what was refused or led to a fault."""
         if self._is_due(kind):
-            self._logger.error(text + self._others(kind))
+            self._logger.error(self._line(kind, text))
 
     def _is_due(self, kind: str) -> bool:
         now = time.monotonic()
@@ -53,6 +58,7 @@ class EventLog:
         self._last[kind] = now
         return True
 
-    def _others(self, kind: str) -> str:
+    def _line(self, kind: str, text: Text) -> str:
         count = self._unsaid.pop(kind, 0)
-        return f" ({count} more like this meanwhile)" if count else ""
+        line = text if isinstance(text, str) else text()
+        return line + (f" ({count} more like this meanwhile)" if count else "")

@@ -33,33 +33,20 @@ class LoopEvents:
         """A joint state holds no velocities."""
         self._log.info(
             "velocity",
-            "joint states hold no velocities: positions are differentiated, with a low-pass of "
-            f"{cutoff:g} Hz (velocity_filter.cutoff)",
+            lambda: (
+                "joint states hold no velocities: positions are differentiated, with a low-pass "
+                f"of {cutoff:g} Hz (velocity_filter.cutoff)"
+            ),
         )
 
     def saturated(self, command: Command, limits: JointLimits) -> None:
         """A torque is at its limit."""
-        at_limit = np.abs(command.torque) >= limits.torque
-        names = ", ".join(np.array(limits.joints)[at_limit])
-        wanted = command.feedforward.torque + command.pd
-        self._log.warning(
-            "torque limit",
-            f"torque at its limit in {names}: wanted {_text(wanted[at_limit])} Nm, limited to "
-            f"{_text(limits.torque[at_limit])} Nm",
-        )
+        self._log.warning("torque limit", lambda: _saturation(command, limits))
 
     def trust(self, command: Command, fallback: str) -> None:
         """Say so if the learned model does not know the torque; something else is used then."""
-        feedforward = command.feedforward
-        if feedforward.gate >= TRUSTED:
-            return
-        self._log.warning(
-            "trust",
-            f"the learned model does not know the torque at {_text(command.reference.position)} "
-            f"rad: share {feedforward.gate:.2f} of it used (weight of the unseen "
-            f"{feedforward.unseen_weight:.2f}, std {_text(feedforward.std)} Nm), the rest: "
-            f"{fallback}",
-        )
+        if command.feedforward.gate < TRUSTED:
+            self._log.warning("trust", lambda: _distrust(command, fallback))
 
     def mode(self, mode: Mode, fault: str) -> None:
         """Say so if the mode has changed."""
@@ -71,6 +58,25 @@ class LoopEvents:
             self._log.error("fault", f"{text}: {fault}")
         else:
             self._log.info(f"mode {text}", text)
+
+
+def _saturation(command: Command, limits: JointLimits) -> str:
+    at_limit = np.abs(command.torque) >= limits.torque
+    names = ", ".join(np.array(limits.joints)[at_limit])
+    wanted = command.feedforward.torque + command.pd
+    return (
+        f"torque at its limit in {names}: wanted {_text(wanted[at_limit])} Nm, limited to "
+        f"{_text(limits.torque[at_limit])} Nm"
+    )
+
+
+def _distrust(command: Command, fallback: str) -> str:
+    feedforward = command.feedforward
+    return (
+        f"the learned model does not know the torque at {_text(command.reference.position)} rad: "
+        f"share {feedforward.gate:.2f} of it used (weight of the unseen "
+        f"{feedforward.unseen_weight:.2f}, std {_text(feedforward.std)} Nm), the rest: {fallback}"
+    )
 
 
 def _text(values: np.ndarray) -> str:
