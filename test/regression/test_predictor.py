@@ -1,5 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
+import tracemalloc
 from itertools import product
 
 import numpy as np
@@ -86,6 +87,24 @@ def test_later_learning_leaves_a_predictor_as_it_was(motion):
     before = predictor.query([3.0, 10.0])
     model.partial_fit(motion[0] + 1.0, motion[1] - 5.0)
     np.testing.assert_array_equal(predictor.query([3.0, 10.0]).mean, before.mean)
+
+
+def test_memory_does_not_grow_with_queries(predictor):
+    def ask():
+        for x in NEAR_AND_FAR * 50:
+            predictor.query(x)
+
+    ask()
+    tracemalloc.start()
+    try:
+        ask()
+        before, _ = tracemalloc.get_traced_memory()
+        ask()
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # One float kept of each query would be ten thousand bytes.
+    assert after - before < 1000
 
 
 @pytest.mark.parametrize("x", [[np.nan, 0.0], [0.0, np.inf], [-np.inf, np.nan]])
