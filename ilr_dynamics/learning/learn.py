@@ -39,7 +39,8 @@ the lower bound of the newest iteration in nats per sample (NaN before the first
 # A later call may change how it learns, not the prior and scales the statistics rest on.
 CALL_PARAMETERS = ("n_components", "max_iterations", "tolerance", "random_state")
 
-# The newest samples judge an update, by a model that has not learned them.
+# The newest samples judge an update and how wide its intervals have to be, by a model that has not
+# learned them.
 NEWEST_SHARE = 0.1
 # An update is no worse up to this ratio of squared errors, which differ by some percent by chance,
 CHANCE = 1.05
@@ -205,6 +206,7 @@ def learn(
     trial.partial_fit(*older, callback=report(0.0, 0.5))
     error_after = _squared_error(trial, X, Y)
     new_model.partial_fit(samples.X, samples.Y, weights, callback=report(0.5, 1.0))
+    new_model.adopt_calibration(trial.calibrate(X, Y))
     learning_time = time.perf_counter() - start
     for error in (error_after, _squared_error(new_model, X, Y)):
         if not np.isfinite(error).all():
