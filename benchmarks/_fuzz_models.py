@@ -20,7 +20,8 @@ from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 from ilr_dynamics.regression.packed_arrays import open_arrays, write_arrays
 from ilr_dynamics.regression.predictor import Predictor
 from ilr_dynamics.regression.snapshot_file import HEADER, _checksum, read_snapshot
-from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics, _n_parameters
+from ilr_dynamics.robot.dynamics_regressor import n_parameters
+from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 
 
 def models() -> list[MixtureRegressor]:
@@ -46,7 +47,7 @@ def models() -> list[MixtureRegressor]:
 def _two_joints() -> IdentifiedDynamics:
     placement = np.eye(4)
     placement[0, 3] = 0.3
-    size = _n_parameters(2)
+    size = n_parameters(2)
     return IdentifiedDynamics(
         placements=np.stack([np.eye(4), placement]),
         axes=np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0]]),

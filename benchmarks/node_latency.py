@@ -23,8 +23,8 @@ from pathlib import Path
 import numpy as np
 from _latency_model import make_snapshot, write_recording
 from _latency_probes import Probe, observe_torques, watch_clock
+from _live_session import DECIMATION, add_folder_options, new_folder, parameter_file
 from _process_memory import resident_size
-from ament_index_python.packages import get_package_share_directory
 from lifecycle_msgs.msg import Transition
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -39,14 +39,12 @@ from ilr_dynamics.robot.description import load_description
 
 Array = NDArray[np.float64]
 
-REPOSITORY = Path(__file__).resolve().parent.parent
 NODE = "inverse_dynamics_node"
 OPTIONS = {
     "controller": "ilr",
     # As a lab would run it, where that is allowed; the simulator, which is the driver, too.
     "realtime_priority": 50,
-    # A prime, so that nothing periodic in the node is met always or never.
-    "controller_state.decimation": 7,
+    "controller_state.decimation": DECIMATION,
     # When the machine holds everything up, that is measured and does not end in a fault.
     "supervision.input_timeout": 10.0,
     "supervision.silence_timeout": 60.0,
@@ -81,20 +79,21 @@ class Session:
         self._snapshot, self._bag = folder / "large.npz", folder / "recording"
         self.requests = Requests()
 
-    def start(self, parameter_file: Path) -> None:
+    def start(self) -> None:
         """Have the arm track with the large model."""
-        parameters = read_parameter_file(parameter_file, "/inverse_dynamics")
+        file = parameter_file()
+        parameters = read_parameter_file(file, "/inverse_dynamics")
         print("learning a large model ...", flush=True)
         occupied = make_snapshot(self._snapshot, parameters)
         write_recording(self._bag)
         print(f"... of {occupied} occupied components", flush=True)
-        self._processes.start("wam_simulator", {"realtime_priority": 50}, parameter_file)
+        self._processes.start("wam_simulator", {"realtime_priority": 50}, file)
         options = {**OPTIONS, "files.directories": [str(self._folder)]}
-        self._processes.start(NODE, options, parameter_file)
+        self._processes.start(NODE, options, file)
         self._operator.change_state(Transition.TRANSITION_CONFIGURE)
         self._operator.load_snapshot(self._snapshot)
         self._operator.activate()
-        self._processes.start("trajectory_publisher", {"repeat": 0}, parameter_file)
+        self._processes.start("trajectory_publisher", {"repeat": 0}, file)
 
     def ask(self, seconds: float) -> None:
         """Load and update again and again."""
@@ -126,16 +125,14 @@ class Session:
 def main() -> int:
     """Measure; 0 if the controller went through."""
     options = _options()
-    folder = options.output.absolute() / time.strftime("node_latency-%Y%m%d-%H%M%S")
-    folder.mkdir(parents=True)
-    parameter_file = Path(get_package_share_directory("ilr_dynamics")) / "config" / "wam4.yaml"
+    folder = new_folder(options, "node_latency")
     try:
         with OwnDomain() as domain, NodeProcesses(folder) as processes:
             os.environ.update(domain.environment())
             operator = Operator(load_description("wam4").joint_names, processes.check)
             try:
                 session = Session(processes, operator, folder)
-                session.start(parameter_file)
+                session.start()
                 session.ask(options.warm_up)
                 session.requests = Requests()
                 operator.forget_states()
@@ -168,18 +165,7 @@ def _options() -> argparse.Namespace:
         metavar="SECONDS",
         help="loading and updating before that; ends with an update (%(default)s)",
     )
-    parser.add_argument(
-        "--output",
-        type=Path,
-        default=Path("output"),
-        help="a folder is made in here for models and logs (%(default)s)",
-    )
-    parser.add_argument(
-        "--figures",
-        type=Path,
-        default=REPOSITORY / "docs" / "figures",
-        help="folder of the picture",
-    )
+    add_folder_options(parser)
     return parser.parse_args()
 
 

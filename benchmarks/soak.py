@@ -23,9 +23,9 @@ from itertools import cycle
 from pathlib import Path
 
 from _latency_probes import Probe, watch_clock
+from _live_session import DECIMATION, add_folder_options, new_folder, parameter_file
 from _process_memory import children_peak_size, resident_size
 from _soak_minutes import Minute, Observations, draw, minutes_table, summary, was_worse
-from ament_index_python.packages import get_package_share_directory
 from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.msg import Transition
 
@@ -37,11 +37,8 @@ from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.tool_paths import tool_path_names
 from ilr_dynamics_msgs.srv import UpdateModel
 
-REPOSITORY = Path(__file__).resolve().parent.parent
 CONTROLLER, PUBLISHER = "inverse_dynamics_node", "trajectory_publisher"
 MINUTE = 60.0
-# A prime, so that nothing periodic in the node is met always or never.
-DECIMATION = 7
 
 
 class Session:
@@ -58,9 +55,7 @@ class Session:
 
     def __init__(self, processes: NodeProcesses, folder: Path) -> None:
         self._processes, self._folder = processes, folder
-        self._parameter_file = (
-            Path(get_package_share_directory("ilr_dynamics")) / "config" / "wam4.yaml"
-        )
+        self._parameter_file = parameter_file()
         self._paths = cycle(name for name in tool_path_names() if name.startswith("train"))
         self._publisher: str | None = None
         self._operator = Operator(load_description("wam4").joint_names, self._check)
@@ -172,8 +167,7 @@ class Session:
 def main() -> int:
     """Track and learn; 0 if there was no fault and no update failed."""
     options = _options()
-    folder = options.output.absolute() / time.strftime("soak-%Y%m%d-%H%M%S")
-    folder.mkdir(parents=True)
+    folder = new_folder(options, "soak")
     failed = False
     with OwnDomain() as domain, NodeProcesses(folder) as processes:
         os.environ.update(domain.environment())
@@ -205,18 +199,7 @@ def _options() -> argparse.Namespace:
         default=15,
         help="minutes with an update in each, after the first one without (%(default)s)",
     )
-    parser.add_argument(
-        "--output",
-        type=Path,
-        default=Path("output"),
-        help="a folder is made in here for recordings, models and logs (%(default)s)",
-    )
-    parser.add_argument(
-        "--figures",
-        type=Path,
-        default=REPOSITORY / "docs" / "figures",
-        help="folder of the picture",
-    )
+    add_folder_options(parser)
     return parser.parse_args()
 
 

@@ -13,7 +13,7 @@ from typing import Self
 
 from tqdm import tqdm
 
-from ilr_dynamics.cli.recording_options import add_recording_options
+from ilr_dynamics.cli.learning_options import add_learning_options, parse_learning_options
 from ilr_dynamics.cli.table import format_table
 from ilr_dynamics.exceptions import IlrDynamicsError, SnapshotError
 from ilr_dynamics.learning import (
@@ -24,8 +24,7 @@ from ilr_dynamics.learning import (
     read_samples,
     snapshot_metadata,
 )
-from ilr_dynamics.recording import Samples, SampleSettings, concatenate
-from ilr_dynamics.robot.description import load_description
+from ilr_dynamics.recording import Samples, concatenate
 
 __all__ = ["main"]
 
@@ -82,9 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         Exit code: 0, or 1 after a message on stderr.
     """
-    options = _parser().parse_args(arguments)
     try:
-        _train(options)
+        _train(*parse_learning_options(_parser(), arguments))
     except IlrDynamicsError as error:
         print(f"train: {error}", file=sys.stderr)
         return 1
@@ -98,35 +96,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("bags", nargs="+", metavar="BAG", help="folder or file of a rosbag2")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="snapshot to write")
     parser.add_argument("--snapshot", metavar="FILE", help="model to learn on top of")
-    parser.add_argument(
-        "--joints",
-        nargs="+",
-        metavar="NAME",
-        default=list(load_description("wam4").joint_names),
-        help="joints from base to tool (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--driver-compensates-gravity",
-        action="store_true",
-        help="the driver adds the gravity torque to what it is sent",
-    )
-    parser.add_argument(
-        "--components", type=int, default=300, help="largest number of local models (%(default)s)"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="seed of the learner (%(default)s)")
-    add_recording_options(parser)
+    add_learning_options(parser)
     return parser
 
 
-def _train(options: argparse.Namespace) -> None:
-    settings = LearningSettings(
-        joint_names=tuple(options.joints),
-        driver_compensates_gravity=options.driver_compensates_gravity,
-        state_topic=options.state_topic,
-        command_topic=options.command_topic or None,
-        model={"n_components": options.components, "random_state": options.seed},
-        samples=SampleSettings(sample_rate=options.sample_rate or None),
-    )
+def _train(options: argparse.Namespace, settings: LearningSettings) -> None:
     output = Path(options.output)
     if not output.parent.is_dir():
         raise SnapshotError(f"there is no folder {output.parent}; expected one for {output.name}")

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +18,7 @@ from ..exceptions import LearnerError
 from ..recording import Samples, read_recording, training_samples
 from ..regression import ILR, effective_sample_weights
 from ..regression.mixture_regressor import MixtureRegressor
-from ..robot.description import load_description
-from ..robot.identified_dynamics import IdentifiedDynamics
+from .prior import model_to_update
 from .settings import LearningSettings, load_compatible_snapshot, snapshot_metadata
 
 __all__ = [
@@ -36,9 +34,6 @@ Progress = Callable[[str, float, float], None]
 """Called with the stage ("reading", "learning" or "saving"), the share of it that is done, and
 the lower bound of the newest iteration in nats per sample (NaN before the first)."""
 
-# A later call may change how it learns, not the prior and scales the statistics rest on.
-CALL_PARAMETERS = ("n_components", "max_iterations", "tolerance", "random_state")
-
 # The newest samples judge an update and how wide its intervals have to be, by a model that has not
 # learned them.
 NEWEST_SHARE = 0.1
@@ -46,24 +41,6 @@ NEWEST_SHARE = 0.1
 CHANCE = 1.05
 # or if the error's rise is below this share of each joint's torque scale.
 NO_MATTER = 0.01
-
-# A feed-forward torque is asked for at the desired state, and recorded were states beside it: the
-# arm sags. Components that stand alone must reach that far. Those whose scales follow the data fit
-# the recorded path more closely, and on the simulated arm say nothing at all on the desired one
-# (input_spread) or, with slopes as steep as single components have them, something wild.
-PRIOR_ALONE: dict[str, Any] = {
-    "concentration": 1.0,
-    "input_spread": 0.5,
-    "fit_scales": False,
-}
-# With identified dynamics to fall back on they need not: narrow ones, firmly so, that many more
-# are expected of, leave all that is not close to them to the dynamics.
-PRIOR_WITH_FALLBACK: dict[str, Any] = {
-    "concentration": 100.0,
-    "input_spread": 0.1,
-    "input_strength": 50.0,
-    "fit_scales": False,
-}
 
 
 def ignore_progress(stage: str, fraction: float, lower_bound: float) -> None:
@@ -182,7 +159,7 @@ def learn(
     LearnerError
         The new model predicts torques that are not finite.
     """
-    new_model = _prepare(model, settings)
+    new_model = model_to_update(model, settings)
     n_older = samples.n_used - math.ceil(NEWEST_SHARE * samples.n_used)
     X, Y = samples.X[n_older:], samples.Y[n_older:]
     error_before = [] if model is None else _squared_error(model, X, Y)
@@ -269,34 +246,6 @@ def learn_from_recording(
     recordings = [] if known is None else list(known.metadata_.get("recordings", []))
     model.metadata_ = snapshot_metadata(settings, [*recordings, str(bag_uri)])
     return model, report
-
-
-def _identified_dynamics(settings: LearningSettings) -> IdentifiedDynamics:
-    """Dynamics of the described arm, before any data."""
-    assert settings.robot is not None
-    description = load_description(settings.robot)
-    if description.n_joints != len(settings.joint_names):
-        raise LearnerError(
-            f"the robot {settings.robot} has {description.n_joints} joints, expected "
-            f"{len(settings.joint_names)} as joint_names has"
-        )
-    if settings.driver_compensates_gravity:
-        return IdentifiedDynamics.from_description(description, gravity=np.zeros(3))
-    return IdentifiedDynamics.from_description(description)
-
-
-def _prepare(model: MixtureRegressor | None, settings: LearningSettings) -> ILR:
-    if model is None:
-        if settings.robot is None:
-            return ILR(**PRIOR_ALONE).set_params(**settings.model)
-        fallback = _identified_dynamics(settings)
-        return ILR(**PRIOR_WITH_FALLBACK, fallback=fallback).set_params(**settings.model)
-    if not isinstance(model, ILR):
-        raise LearnerError(f"the model is a {type(model).__name__}; expected an ILR")
-    # Fitting replaces a model's arrays and never writes into them, so a shallow copy is enough.
-    new_model = copy.copy(model)
-    changes = {name: settings.model[name] for name in CALL_PARAMETERS if name in settings.model}
-    return new_model.set_params(**changes)
 
 
 def _sample_weights(X: NDArray[np.float64], model: ILR) -> NDArray[np.float64]:

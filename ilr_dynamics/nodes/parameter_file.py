@@ -4,13 +4,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rclpy.parameter import Parameter
+
+from ilr_dynamics.exceptions import InvalidParameterError
+from ilr_dynamics.nodes.parameter_table import ParameterRow
 from ilr_dynamics.robot.yaml_config import read_yaml
 
-__all__ = ["read_parameter_file"]
+__all__ = ["read_complete_parameters", "read_parameter_file"]
 
 
 def read_parameter_file(path: Path, node: str) -> dict[str, Any]:
@@ -29,6 +33,44 @@ def read_parameter_file(path: Path, node: str) -> dict[str, Any]:
         If the file cannot be read.
     """
     return dict(_flat(read_yaml(path).get(node, {}).get("ros__parameters", {})))
+
+
+def read_complete_parameters(
+    path: Path, node: str, table: Sequence[ParameterRow]
+) -> dict[str, Any]:
+    """Return the values of all parameters of a node that is started with a file.
+
+    Parameters
+    ----------
+    path : Path
+        ROS parameter file.
+    node : str
+        Name of the node, with its slash.
+    table : sequence of ParameterRow
+        The node's parameters.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a value is of another type than the node accepts, or one without a default is missing.
+    RobotDescriptionError
+        If the file cannot be read.
+    """
+    given = read_parameter_file(path, node)
+    values = {}
+    for row in table:
+        if row.name not in given and not row.has_default:
+            raise InvalidParameterError(
+                f"parameter {row.name} is not in {path} for {node}: expected {row.description}"
+            )
+        value = given.get(row.name, row.default)
+        if Parameter.Type.from_parameter_value(value) is not row.type:
+            raise InvalidParameterError(
+                f"parameter {row.name} in {path} is {value!r}: expected a value of type "
+                f"{row.type.name.lower()}"
+            )
+        values[row.name] = value
+    return values
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -54,6 +54,18 @@ class ParameterRow:
     choices: tuple[str, ...] = ()
     read_only: bool = False
 
+    @property
+    def has_default(self) -> bool:
+        """Whether a parameter file may leave it out."""
+        return not isinstance(self.default, Parameter.Type)
+
+    @property
+    def type(self) -> Parameter.Type:
+        """What its values are."""
+        if self.has_default:
+            return Parameter.Type.from_parameter_value(self.default)
+        return self.default
+
     def descriptor(self) -> ParameterDescriptor:
         """Return the row as ROS tools show it."""
         text = f"{self.description} [{self.unit}]" if self.unit else self.description

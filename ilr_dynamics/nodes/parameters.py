@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from rclpy.parameter import Parameter
 
+from ilr_dynamics.nodes.arm_parameters import ARM, INTERFACE
 from ilr_dynamics.nodes.file_parameters import DIRECTORIES
 from ilr_dynamics.nodes.parameter_table import ParameterRow as Row
 from ilr_dynamics.nodes.realtime import PRIORITY_ROW
@@ -17,13 +18,7 @@ CONTROLLERS = ("pd", "analytic", "ilr")
 _PER_JOINT = Parameter.Type.DOUBLE_ARRAY
 
 PARAMETERS = (
-    Row("robot", "wam4", "arm of the package or path of a URDF file", read_only=True),
-    Row(
-        "joints",
-        ["j1", "j2", "j3", "j4"],
-        "names of the joints in messages, from base to tool",
-        read_only=True,
-    ),
+    *ARM,
     Row("rate", 500.0, "joint states a second", "Hz", 10.0, 5000.0, read_only=True),
     PRIORITY_ROW,
     Row(
@@ -32,15 +27,7 @@ PARAMETERS = (
         "whether the driver adds the gravity torque to the command",
         read_only=True,
     ),
-    Row("state.topic", "joint_states", "topic of the measured joint states", read_only=True),
-    Row("command.topic", "joint_torque_command", "topic of the torque command", read_only=True),
-    Row(
-        "command.interface",
-        "joint_state",
-        "message of the torque command",
-        choices=("joint_state", "float64_multi_array"),
-        read_only=True,
-    ),
+    *INTERFACE,
     Row("controller", "analytic", "source of the feed-forward", choices=CONTROLLERS),
     Row("gains.kp", _PER_JOINT, "stiffness per joint", "Nm/rad"),
     Row("gains.kd", _PER_JOINT, "damping per joint", "Nms/rad"),

@@ -4,35 +4,22 @@
 
 from __future__ import annotations
 
+from ilr_dynamics.nodes.arm_parameters import ARM, INTERFACE
 from ilr_dynamics.nodes.parameter_table import ParameterRow as Row
 from ilr_dynamics.nodes.realtime import PRIORITY_ROW
 
 __all__ = ["PARAMETERS"]
 
 PARAMETERS = (
-    Row("robot", "wam4", "arm of the package or path of a URDF file", read_only=True),
+    *ARM,
     Row("plant", "wam4", "numbers of the plant, by name or path of a YAML file", read_only=True),
-    Row(
-        "joints",
-        ["j1", "j2", "j3", "j4"],
-        "names of the joints in messages, from base to tool",
-        read_only=True,
-    ),
     Row(
         "driver_compensates_gravity",
         False,
         "whether the driver adds the gravity torque, also if the plant's numbers do not say so",
         read_only=True,
     ),
-    Row("state.topic", "joint_states", "topic of the measured joint states", read_only=True),
-    Row("command.topic", "joint_torque_command", "topic of the torque command", read_only=True),
-    Row(
-        "command.interface",
-        "joint_state",
-        "message of the torque command",
-        choices=("joint_state", "float64_multi_array"),
-        read_only=True,
-    ),
+    *INTERFACE,
     Row(
         "seed",
         0,

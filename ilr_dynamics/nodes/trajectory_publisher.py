@@ -21,6 +21,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from ilr_dynamics.control import joint_order
 from ilr_dynamics.exceptions import IlrDynamicsError, InvalidDataError, TrajectoryError
 from ilr_dynamics.nodes import qos
+from ilr_dynamics.nodes.arm_parameters import ARM
 from ilr_dynamics.nodes.messages import seconds
 from ilr_dynamics.nodes.parameter_table import ParameterRow as Row
 from ilr_dynamics.nodes.parameter_table import declare, read
@@ -44,13 +45,7 @@ __all__ = [
 Array = NDArray[np.float64]
 
 PARAMETERS = (
-    Row("robot", "wam4", "arm of the package or path of a URDF file", read_only=True),
-    Row(
-        "joints",
-        ["j1", "j2", "j3", "j4"],
-        "names of the joints in messages, from base to tool",
-        read_only=True,
-    ),
+    *ARM,
     Row(
         "trajectory",
         "T1",

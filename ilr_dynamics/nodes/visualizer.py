@@ -20,6 +20,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from ilr_dynamics.control import joint_order
 from ilr_dynamics.exceptions import IlrDynamicsError, InvalidDataError
 from ilr_dynamics.nodes import qos
+from ilr_dynamics.nodes.arm_parameters import ARM, STATE_TOPIC
 from ilr_dynamics.nodes.markers import Trail, arm_markers, pose
 from ilr_dynamics.nodes.messages import seconds
 from ilr_dynamics.nodes.parameter_table import ParameterRow as Row
@@ -35,14 +36,8 @@ __all__ = ["PARAMETERS", "Visualizer", "main"]
 Array = NDArray[np.float64]
 
 PARAMETERS = (
-    Row("robot", "wam4", "arm of the package or path of a URDF file", read_only=True),
-    Row(
-        "joints",
-        ["j1", "j2", "j3", "j4"],
-        "names of the joints in messages, from base to tool",
-        read_only=True,
-    ),
-    Row("state.topic", "joint_states", "topic of the measured joint states", read_only=True),
+    *ARM,
+    STATE_TOPIC,
     Row("frame", "base", "frame that everything is given in", read_only=True),
     Row("rate", 15.0, "pictures a second", "Hz", 1.0, 30.0, read_only=True),
     Row("history", 6.0, "length of the shown paths", "s", 0.1, 60.0),

@@ -1,20 +1,10 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-r"""
-Inverse dynamics of an arm identified from data: rigid bodies, rotors, friction in the motors.
+"""
+Inverse dynamics of an arm identified from data.
 
-Linear in its parameters, so that Bayesian linear regression gives their posterior:
-
-.. math::
-    \tau = R(q, \dot q, \ddot q)\,\pi + \sum_k g_k \big( J_k\, g_k^\top \ddot q
-    + b_k\, g_k^\top \dot q + \sum_s c_{ks} \tanh(g_k^\top \dot q / v_s) \big)
-    + \sum_s C_s \tanh(\dot q / v_s) + P(q)\,w + \epsilon
-
-with Pinocchio's regressor R of the ten inertial parameters of each body, the rows g_k of the
-joint-to-motor matrix, scaled to length one, and a few functions P of each joint's own position for
-cables and imperfect gravity. Friction acts where the motors turn as well as in the joints: in a
-differential two motors share two joints, and friction described joint by joint misses how they
-pull at each other.
+Linear in its parameters (`DynamicsRegressor`), so that Bayesian linear regression gives their
+posterior (`parameter_posterior`).
 """
 
 from __future__ import annotations
@@ -27,28 +17,22 @@ from typing import Self
 import numpy as np
 import pinocchio
 from numpy.typing import ArrayLike
-from scipy.linalg import cho_factor, cho_solve
 
 from ilr_dynamics.exceptions import InvalidDataError
 from ilr_dynamics.regression import Fallback, FallbackPrediction
 from ilr_dynamics.robot.arrays import FloatArray
 from ilr_dynamics.robot.description import RobotDescription
+from ilr_dynamics.robot.dynamics_regressor import N_INERTIAL, DynamicsRegressor, n_parameters
+from ilr_dynamics.robot.parameter_posterior import parameter_posterior
 
 __all__ = ["IdentifiedDynamics"]
 
-# Speeds at which friction settles, rad/s: from the slip of a bearing to a film of grease.
-FRICTION_SPEEDS = (0.01, 0.03, 0.1, 0.3)
-N_POSITION_TERMS = 5
-N_INERTIAL = 10
 # How far the inertial parameters may be from the description's, in units of themselves, and at
 # least this much of the largest of their kind (mass, first moment, moment of inertia) on the arm.
 INERTIAL_DOUBT = 1.0
 INERTIAL_FLOOR = 0.1
 # Everything else starts from nothing, give or take this: Nm and multiples with rad, s.
 OTHER_DOUBT = 10.0
-# Rounds of parameters given the noise and noise given the parameters; it settles in three.
-NOISE_ROUNDS = 5
-SMALLEST_NOISE = 1e-6
 # Student-t degrees of freedom: finite variance and kurtosis, up to what a normal looks like.
 LOWEST_DOF, HIGHEST_DOF = 4.5, 200.0
 BLOCK_ROWS = 1000
@@ -119,7 +103,7 @@ class IdentifiedDynamics(Fallback):
         n = description.n_joints
         gears = np.eye(n) if description.gear_matrix is None else description.gear_matrix
         joints = range(1, n + 1)
-        size = _n_parameters(n)
+        size = n_parameters(n)
         return cls(
             placements=np.array([model.jointPlacements[j].homogeneous for j in joints]),
             axes=np.array([_axis(model, j) for j in joints]),
@@ -137,6 +121,10 @@ class IdentifiedDynamics(Fallback):
     def n_joints(self) -> int:
         """Number n of joints."""
         return len(self.axes)
+
+    @cached_property
+    def _regressor(self) -> DynamicsRegressor:
+        return DynamicsRegressor(self.placements, self.axes, self.gravity, self.motors)
 
     def updated(self, X: FloatArray, Y: FloatArray, weights: FloatArray) -> Self:
         """
@@ -165,7 +153,7 @@ class IdentifiedDynamics(Fallback):
         # What overflows is told when the parameters are solved for.
         with np.errstate(over="ignore", invalid="ignore"):
             for rows in _blocks(len(X)):
-                columns = self._regressors(X[rows])
+                columns = self._regressor(X[rows])
                 weighted = columns * weights[rows, None, None]
                 for joint in range(self.n_joints):
                     gram[joint] += weighted[:, joint].T @ columns[:, joint]
@@ -198,7 +186,7 @@ class IdentifiedDynamics(Fallback):
         factor = np.empty(len(X))
         parameters, covariance, noise = self._posterior
         for rows in _blocks(len(X)):
-            columns = self._regressors(X[rows])
+            columns = self._regressor(X[rows])
             mean[rows] = columns @ parameters
             # Not einsum: looking for its best order takes longer than one query in a control loop.
             doubt = np.sum((columns @ covariance) * columns, axis=2)
@@ -224,12 +212,7 @@ class IdentifiedDynamics(Fallback):
 
     @property
     def parameters(self) -> FloatArray:
-        """
-        Expected parameters (P,).
-
-        Inertial ones of all bodies; for all motors rotor inertia, viscous and dry friction; for
-        all joints dry friction and position terms.
-        """
+        """Expected parameters (P,), in the order of `DynamicsRegressor`."""
         return self._posterior[0]
 
     def arrays(self) -> dict[str, FloatArray]:
@@ -246,7 +229,7 @@ class IdentifiedDynamics(Fallback):
     def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> Self:
         """From `arrays`; ValueError if shapes do not fit or something is not finite."""
         n = len(arrays["axes"])
-        size = _n_parameters(n)
+        size = n_parameters(n)
         shapes = {
             "placements": (n, 4, 4),
             "axes": (n, 3),
@@ -276,88 +259,9 @@ class IdentifiedDynamics(Fallback):
         return dynamics
 
     @cached_property
-    def _model(self) -> pinocchio.Model:
-        model = pinocchio.Model()
-        model.gravity.linear = self.gravity
-        for joint in range(self.n_joints):
-            parent = model.addJoint(
-                joint,
-                pinocchio.JointModelRevoluteUnaligned(self.axes[joint]),
-                pinocchio.SE3(self.placements[joint]),
-                f"joint{joint + 1}",
-            )
-            model.appendBodyToJoint(parent, pinocchio.Inertia.Zero(), pinocchio.SE3.Identity())
-        return model
-
-    @cached_property
-    def _data(self) -> pinocchio.Data:
-        return self._model.createData()
-
-    def _regressors(self, X: FloatArray) -> FloatArray:
-        """Columns phi (n_samples, n, P) that the parameters multiply."""
-        n = self.n_joints
-        if X.shape[1] != 3 * n:
-            raise InvalidDataError(f"inputs must be [q, qd, qdd] of {n} joints, got {X.shape}")
-        q, qd, qdd = X[:, :n], X[:, n : 2 * n], X[:, 2 * n :]
-        columns = np.zeros((len(X), n, _n_parameters(n)))
-        for row, (position, velocity, acceleration) in enumerate(zip(q, qd, qdd, strict=True)):
-            columns[row, :, : N_INERTIAL * n] = pinocchio.computeJointTorqueRegressor(
-                self._model, self._data, position, velocity, acceleration
-            )
-        # Few calls with all terms in each: for one query in a control loop they are what it costs.
-        speed = qd @ self.motors.T
-        of_motors = np.empty((len(X), 2 + len(FRICTION_SPEEDS), n))
-        of_motors[:, 0], of_motors[:, 1] = qdd @ self.motors.T, speed
-        of_joints = np.empty((len(X), len(FRICTION_SPEEDS) + N_POSITION_TERMS, n))
-        for values, velocity in (
-            (of_motors[:, 2:], speed),
-            (of_joints[:, :-N_POSITION_TERMS], qd),
-        ):
-            np.tanh(velocity[:, None, :] * _INVERSE_FRICTION_SPEEDS, out=values)
-        positions = of_joints[:, -N_POSITION_TERMS:]
-        positions[:, 0], positions[:, 1], positions[:, 2] = 1.0, q, q * q
-        np.sin(q, out=positions[:, 3])
-        np.cos(q, out=positions[:, 4])
-        first = N_INERTIAL * n
-        last = first + of_motors.shape[1] * n
-        columns[:, :, first:last] = (of_motors[:, None] * self.motors.T[:, None]).reshape(
-            len(X), n, -1
-        )
-        own = np.arange(n)
-        # A view: each joint has terms of its own alone.
-        by_joint = columns[:, :, last:].reshape(len(X), n, -1, n)
-        by_joint[:, own, :, own] = of_joints.transpose(2, 0, 1)
-        return columns
-
-    @cached_property
     def _posterior(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Mean (P,) and covariance (P, P) of the parameters, noise variance (n,)."""
-        prior_mean, prior_precision = self._prior()
-        if not self.weight > 0.0:
-            return prior_mean, np.diag(1.0 / prior_precision), np.ones(self.n_joints)
-        noise = np.maximum(self.energy / self.weight, SMALLEST_NOISE)
-        for _ in range(NOISE_ROUNDS):
-            precision = np.diag(prior_precision) + np.einsum("jpq,j->pq", self.gram, 1.0 / noise)
-            try:
-                factor = cho_factor(precision)
-            except (np.linalg.LinAlgError, ValueError) as error:
-                raise InvalidDataError(
-                    "the samples do not identify the arm's dynamics in double precision: some "
-                    "positions, velocities or accelerations are far too large"
-                ) from error
-            pull = prior_precision * prior_mean + self.pull.T @ (1.0 / noise)
-            mean = cho_solve(factor, pull)
-            # In the order that files have, so that a loaded model computes the same bits.
-            covariance = np.ascontiguousarray(cho_solve(factor, np.eye(len(mean))))
-            # E[(tau - phi' theta)^2], the doubt about theta included.
-            squared = (
-                self.energy
-                - 2.0 * self.pull @ mean
-                + np.einsum("p,jpq,q->j", mean, self.gram, mean, optimize=True)
-                + np.einsum("jpq,pq->j", self.gram, covariance)
-            )
-            noise = np.maximum(squared / self.weight, SMALLEST_NOISE)
-        return mean, covariance, noise
+        return parameter_posterior(*self._prior(), self.gram, self.pull, self.energy, self.weight)
 
     def _prior(self) -> tuple[FloatArray, FloatArray]:
         """Mean and precision (P,) of the parameters before any data."""
@@ -369,7 +273,7 @@ class IdentifiedDynamics(Fallback):
         doubt = INERTIAL_DOUBT * np.maximum(
             np.abs(self.inertial_prior), INERTIAL_FLOOR * largest[kinds]
         )
-        n_others = _n_parameters(n) - N_INERTIAL * n
+        n_others = n_parameters(n) - N_INERTIAL * n
         mean = np.append(self.inertial_prior.ravel(), np.zeros(n_others))
         std = np.append(doubt.ravel(), np.full(n_others, OTHER_DOUBT))
         return mean, 1.0 / std**2
@@ -388,13 +292,7 @@ _ARRAYS = (
     "moments",
 )
 
-_INVERSE_FRICTION_SPEEDS = 1.0 / np.array(FRICTION_SPEEDS)[:, None]
-
 _POSTERIOR = ("posterior_mean", "posterior_covariance", "posterior_noise")
-
-
-def _n_parameters(n_joints: int) -> int:
-    return n_joints * (N_INERTIAL + 2 + 2 * len(FRICTION_SPEEDS) + N_POSITION_TERMS)
 
 
 def _axis(model: pinocchio.Model, joint: int) -> FloatArray:

@@ -3,12 +3,26 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
 import pytest
 
 from ilr_dynamics.cli.train import main
+from ilr_dynamics.learning import learn_from_recording
+from ilr_dynamics.nodes.learning_parameters import learning_settings
+from ilr_dynamics.nodes.parameter_file import read_parameter_file
 from ilr_dynamics.regression import load_snapshot
 
+CONFIG = Path(__file__).parents[2] / "config"
 ARM = ["--joints", "j1", "j2", "--components", "8", "--sample-rate", "0"]
+
+
+@pytest.fixture(scope="module")
+def bag_of_four_joints(record_motion):
+    return record_motion(joints=("j1", "j2", "j3", "j4"), frequencies=(0.9, 1.3, 1.1, 0.7))
 
 
 def test_recordings_become_a_snapshot(bag, record_motion, tmp_path, capsys):
@@ -46,3 +60,55 @@ def test_what_is_wrong_is_said_and_nothing_written(arguments, message, tmp_path,
     assert main(["-o", str(tmp_path / "model.npz"), *arguments]) == 1
     assert message in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_parameters_of_the_node_give_its_model(bag_of_four_joints, tmp_path):
+    file, output = CONFIG / "wam4.yaml", tmp_path / "model.npz"
+    values = read_parameter_file(file, "/inverse_dynamics")
+    assert main([str(bag_of_four_joints), "-o", str(output), "--params-file", str(file)]) == 0
+    model = load_snapshot(output)
+    settings = replace(learning_settings(values), directories=None)
+    of_the_node, _ = learn_from_recording(bag_of_four_joints, settings)
+    np.testing.assert_array_equal(model.statistics_, of_the_node.statistics_)
+    assert model.input_scale[:4] == values["learning.position_scale"]
+    assert model.fallback_.name == "identified_dynamics"
+
+
+def test_options_have_their_way_over_the_parameters(bag_of_four_joints, tmp_path):
+    output = tmp_path / "model.npz"
+    options = ["--params-file", str(CONFIG / "wam4.yaml"), "--components", "3", "--seed", "5"]
+    assert main([str(bag_of_four_joints), "-o", str(output), *options]) == 0
+    model = load_snapshot(output)
+    assert (model.n_components, model.random_state) == (3, 5)
+    assert model.output_scale == [4.0, 8.0, 2.0, 2.0]
+
+
+def test_dynamics_of_an_arm_are_identified(bag_of_four_joints, tmp_path):
+    models = []
+    for robot in ([], ["--robot", "wam4"]):
+        output = tmp_path / f"model{len(models)}.npz"
+        assert main([str(bag_of_four_joints), "-o", str(output), "--components", "3", *robot]) == 0
+        models.append(load_snapshot(output))
+    assert models[0].fallback_ is None
+    assert models[1].fallback_.weight > 0.0
+
+
+@pytest.mark.parametrize(
+    "old, new, message",
+    [
+        ("n_components: 300", "n_components: many", "learning.n_components .* of type integer"),
+        ("torque_scale: [4.0, 8.0, 2.0, 2.0]", "", "learning.torque_scale is not in"),
+        ("torque_scale: [4.0, 8.0, 2.0, 2.0]", "torque_scale: [4.0]", "4 positive numbers"),
+    ],
+)
+def test_parameters_that_the_node_would_refuse_are_refused(
+    old, new, message, bag_of_four_joints, tmp_path, capsys
+):
+    text = (CONFIG / "wam4.yaml").read_text()
+    assert old in text
+    file = tmp_path / "parameters.yaml"
+    file.write_text(text.replace(old, new))
+    output = tmp_path / "model.npz"
+    assert main([str(bag_of_four_joints), "-o", str(output), "--params-file", str(file)]) == 1
+    assert re.search(message, capsys.readouterr().err)
+    assert not output.exists()

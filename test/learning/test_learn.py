@@ -12,7 +12,8 @@ import pytest
 
 from ilr_dynamics.exceptions import InvalidParameterError, RecordingError, SnapshotError
 from ilr_dynamics.learning import learn, learn_from_recording, read_samples
-from ilr_dynamics.learning.learn import PRIOR_ALONE, _sample_weights
+from ilr_dynamics.learning.learn import _sample_weights
+from ilr_dynamics.learning.prior import PRIOR_ALONE
 from ilr_dynamics.recording import Recording, training_samples
 from ilr_dynamics.regression import ILR
 

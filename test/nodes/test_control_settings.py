@@ -47,12 +47,7 @@ def test_file_names_every_parameter_and_no_other(robot):
 def test_file_has_values_of_the_declared_types(robot):
     values = of_robot(robot)
     for row in PARAMETERS:
-        kind = (
-            row.default
-            if isinstance(row.default, Parameter.Type)
-            else Parameter.Type.from_parameter_value(row.default)
-        )
-        assert Parameter.Type.from_parameter_value(values[row.name]) is kind, row.name
+        assert Parameter.Type.from_parameter_value(values[row.name]) is row.type, row.name
         if row.low is not None:
             assert row.low <= values[row.name] <= row.high
 

@@ -1,15 +1,13 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-from dataclasses import replace
-from itertools import combinations, permutations
+from itertools import permutations
 
 import naive_hilr as naive
 import numpy as np
 import pytest
+from hierarchy_problem import LOG_2PI, Problem, small_prior
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import brentq
-from scipy.special import xlogy
 
 from ilr_dynamics.regression import stick_breaking
 from ilr_dynamics.regression.component_predictions import (
@@ -17,81 +15,17 @@ from ilr_dynamics.regression.component_predictions import (
     mean_and_variance,
 )
 from ilr_dynamics.regression.expectation import Expectation
-from ilr_dynamics.regression.hierarchy import HierarchicalPrior
-from ilr_dynamics.regression.matrix_normal_wishart import MatrixNormalWishart
-from ilr_dynamics.regression.merging import merge_components
-from ilr_dynamics.regression.normal_wishart import NormalWishart
 from ilr_dynamics.regression.predictive import PredictiveMixture
-from ilr_dynamics.regression.priors import isotropic_prior
 
 SEEDS = st.integers(0, 2**32 - 1)
-LOG_2PI = np.log(2.0 * np.pi)
 # Inputs, outputs, features besides the inputs.
 SIZES = [(1, 1, 0), (2, 3, 0), (3, 2, 2)]
-
-
-class Problem:
-    """Samples shared, by weights, among lower components in the order that sticks ask for."""
-
-    def __init__(self, seed, m=2, d=2, features=0, groups=(0, 0, 0, 1, 2, 2), n=16, hard=False):
-        generator = np.random.default_rng(seed)
-        self.h = naive.random_hyperparameters(generator, m, d, m + features)
-        self.prior = package_prior(self.h)
-        self.X = 2.0 * generator.normal(size=(n, m)) + 1.0
-        self.R = np.column_stack([self.X, generator.normal(size=(n, features))])
-        self.Y = self.R @ generator.normal(size=(m + features, d)) + generator.normal(size=(n, d))
-        self.Z = np.column_stack([self.R, np.ones(n), self.Y])
-        self.samples = list(zip(self.X, self.R, self.Y, strict=True))
-        weights = generator.uniform(0.0, 1.5, (n, len(groups)))
-        if hard:
-            # One for each, so that none is empty.
-            labels = np.append(
-                np.arange(len(groups)), generator.integers(0, len(groups), n - len(groups))
-            )
-            weights = np.eye(len(groups))[labels]
-        order, self.groups = self.prior.arrange(
-            self.scatter_of(weights), np.asarray(groups), len(groups)
-        )
-        self.weights = weights[:, order]
-        self.scatter = self.scatter_of(self.weights)
-
-    def scatter_of(self, weights):
-        return np.einsum("nk,ni,nj->kij", weights, self.Z, self.Z)
-
-    def by_group(self, weights, groups):
-        return [weights[:, groups == g] for g in np.unique(groups)]
-
-    def evidence(self, weights, groups):
-        """Naive log evidence without the powers of 2 pi."""
-        constant = 0.5 * weights.sum() * (self.X.shape[1] + self.Y.shape[1]) * LOG_2PI
-        return naive.log_evidence(self.h, self.samples, self.by_group(weights, groups)) + constant
-
-    def naive_posterior(self):
-        """Naive groups and the counts in each."""
-        members = self.by_group(self.weights, self.groups)
-        groups = [self.h.group(w.shape[1]).updated(self.samples, w) for w in members]
-        return groups, [w.sum(axis=0) for w in members]
-
-
-def package_prior(h):
-    gate, regression = naive.prior_arrays(h)
-    return HierarchicalPrior(
-        NormalWishart(*gate),
-        MatrixNormalWishart(*regression),
-        h.concentration,
-        h.upper_concentration,
-        h.upper_strength,
-    )
 
 
 def scatter_with(counts, size=4, one=2):
     scatter = np.zeros((len(counts), size, size))
     scatter[:, one, one] = counts
     return scatter
-
-
-def small_prior():
-    return package_prior(naive.random_hyperparameters(np.random.default_rng(0), 2, 1, 2))
 
 
 def test_both_levels_are_sorted_by_count_and_ties_stay_in_place():
@@ -272,199 +206,3 @@ def test_predictive_mixture_agrees_with_the_naive_one(sizes):
         np.testing.assert_allclose(variance[n], second, rtol=1e-7)
         density = sum(w * t.pdf(Y[n]) for w, t in zip(weights, parts, strict=True))
         assert log_density[n] == pytest.approx(np.log(density), abs=1e-7)
-
-
-def united(weights, groups, first, second):
-    """Weights and groups after the second component became part of the first."""
-    merged = weights.copy()
-    merged[:, first] += weights[:, second]
-    return np.delete(merged, second, axis=1), np.delete(groups, second)
-
-
-@settings(max_examples=10)
-@given(SEEDS)
-def test_merge_gains_are_differences_of_the_evidence(seed):
-    problem = Problem(seed, 1, 2, groups=(0, 0, 0, 1, 2, 3, 3))
-    groups, weights = problem.groups, problem.weights
-    pairs = np.array(list(combinations(range(7), 2)))
-    gains = problem.prior.merge_gains(problem.scatter, groups, pairs)
-    before = problem.evidence(weights, groups)
-    sizes = np.bincount(groups)
-    for gain, (first, second) in zip(gains, pairs, strict=True):
-        together = groups[first] == groups[second]
-        if together or (sizes[groups[first]] == 1 and sizes[groups[second]] == 1):
-            after = problem.evidence(*united(weights, groups, first, second))
-            assert gain == pytest.approx(after - before, rel=1e-8, abs=1e-7)
-        else:
-            assert gain == -np.inf
-
-
-@settings(max_examples=25)
-@given(SEEDS, st.integers(2, 5))
-def test_upper_components_are_united_if_and_only_if_the_evidence_rises(seed, n_upper):
-    groups = np.append(np.arange(n_upper), [0, 1, 1])
-    problem = Problem(seed, 1, 1, groups=groups, n=12)
-    before = problem.evidence(problem.weights, problem.groups)
-    gains = {}
-    for first, second in combinations(range(n_upper), 2):
-        labels = np.where(problem.groups == second, first, problem.groups)
-        gains[first, second] = problem.evidence(problem.weights, labels) - before
-    best = max(gains, key=gains.get)
-    found = problem.prior.united_groups(problem.scatter, problem.groups)
-    if gains[best] < 1e-6:
-        assert found is None
-    else:
-        assert problem.evidence(problem.weights, found) > before
-        first, second = best
-        of_best = found[np.isin(problem.groups, best)]
-        assert np.all(of_best == of_best[0])
-        # None with more than two.
-        pairs = np.unique(np.stack([problem.groups, found]), axis=1)
-        assert np.bincount(pairs[1]).max() == 2
-
-
-def pieces(slopes, centres=(-2.0, -1.0, 1.0, 2.0)):
-    """Statistics of straight pieces of one input and one output, all through the origin."""
-    scatter = []
-    for centre, slope in zip(centres, slopes, strict=True):
-        x = centre + np.linspace(-0.4, 0.4, 20)
-        Z = np.stack([x, np.ones(20), slope * x + 0.1 * np.sin(37.0 * x)], axis=1)
-        scatter.append(Z.T @ Z)
-    return np.array(scatter)
-
-
-@pytest.fixture(scope="module")
-def prior_of_pieces():
-    base = isotropic_prior(
-        1,
-        1,
-        concentration=0.1,
-        input_spread=0.2,
-        input_strength=1.0,
-        centre_spread=1.0,
-        noise_std=0.1,
-        noise_strength=2.0,
-        slope_scale=1.0,
-    )
-    return HierarchicalPrior(base.gate, base.regression, 0.1, 0.1, 0.04)
-
-
-def test_components_of_equal_slopes_come_under_one_upper_component(prior_of_pieces):
-    found = prior_of_pieces.united_groups(pieces([1.0, -1.5, 1.0, -1.5]), np.arange(4))
-    np.testing.assert_array_equal(found, [0, 1, 0, 1])
-
-
-def barely_alike(gain_of):
-    """Pieces with slopes so different that each of two pairs gains next to nothing."""
-    steps = [
-        brentq(lambda step: gain_of(pieces([2.0, 2.0 + step, -2.0, -2.0]), 0) - 1e-3, 0.0, 1.5),
-        brentq(lambda step: gain_of(pieces([2.0, 2.0, -2.0, -2.0 - step]), 1) - 1e-3, 0.0, 1.5),
-    ]
-    return pieces([2.0, 2.0 + steps[0], -2.0, -2.0 - steps[1]])
-
-
-def test_two_pairs_of_upper_components_are_not_united_where_only_one_is_a_gain(prior_of_pieces):
-    prior, apart = prior_of_pieces, np.arange(4)
-
-    def gain(scatter, labels):
-        return prior.log_evidence(scatter, np.array(labels)) - prior.log_evidence(scatter, apart)
-
-    scatter = barely_alike(lambda S, pair: gain(S, [[0, 0, 2, 3], [0, 1, 2, 2]][pair]))
-    assert gain(scatter, [0, 0, 2, 3]) > 0.0
-    assert gain(scatter, [0, 1, 2, 2]) > 0.0
-    # Either changes what the sticks say about the other.
-    assert gain(scatter, [0, 0, 2, 2]) < -0.1
-    assert gain(scatter, prior.united_groups(scatter, apart)) > 0.0
-
-
-@pytest.mark.parametrize("n_shared", [0, 3])
-def test_two_pairs_of_lower_components_are_not_merged_where_only_one_is_a_gain(
-    prior_of_pieces, n_shared
-):
-    prior, apart = prior_of_pieces, np.arange(4)
-
-    def gain(scatter, merged_into):
-        merged_into = np.asarray(merged_into)
-        kept = np.unique(merged_into)
-        merged = np.stack([scatter[merged_into == k].sum(axis=0) for k in kept])
-        # A sample in four equal shares loses entropy with each pair merged.
-        losses = 0.5 * np.log(2.0) * n_shared * (4 - kept.size)
-        return prior.log_evidence(merged, kept) - prior.log_evidence(scatter, apart) - losses
-
-    scatter = barely_alike(lambda S, pair: gain(S, [[0, 0, 2, 3], [0, 1, 2, 2]][pair]))
-    assert gain(scatter, [0, 0, 2, 2]) < 0.0
-    Z, equal_shares = np.ones((n_shared, 3)), np.zeros((4, 3, 3))
-    found = merge_components(prior, scatter, apart, Z, np.ones(n_shared), equal_shares)
-    assert gain(scatter, found) > 0.0
-
-
-@settings(max_examples=25)
-@given(SEEDS, st.floats(0.0, 1.0))
-def test_components_are_merged_if_and_only_if_evidence_and_entropy_rise(seed, overlap):
-    problem = Problem(seed, 1, 1, groups=(0, 1, 2), n=12, hard=True)
-    generator = np.random.default_rng(seed)
-    # Each sample belongs to its own component, in part to the next.
-    r = (1.0 - 0.5 * overlap) * problem.weights + 0.5 * overlap * problem.weights[:, [2, 0, 1]]
-    weights = generator.uniform(0.2, 2.0, 12)
-    # Forms that lead to these: log r through the products of one-hot extended samples.
-    Z = np.eye(12)
-    forms = np.array([np.diag(np.log(np.maximum(r[:, k], 1e-300))) for k in range(3)])
-    scatter = problem.scatter_of(weights[:, None] * r)
-
-    def entropy(r):
-        return -np.sum(weights[:, None] * xlogy(r, r))
-
-    before = problem.evidence(weights[:, None] * r, np.arange(3)) + entropy(r)
-    gains = []
-    for first, second in combinations(range(3), 2):
-        merged, groups = united(r, np.arange(3), first, second)
-        after = problem.evidence(weights[:, None] * merged, groups) + entropy(merged)
-        gains.append(after - before)
-    found = merge_components(problem.prior, scatter, np.arange(3), Z, weights, forms)
-    if max(gains) < 1e-6:
-        assert found is None
-    else:
-        best = list(combinations(range(3), 2))[int(np.argmax(gains))]
-        expected = np.where(np.arange(3) == best[1], best[0], np.arange(3))
-        np.testing.assert_array_equal(found, expected)
-
-
-SCALES = st.floats(0.02, 5.0)
-
-
-@settings(max_examples=40)
-@given(SEEDS, st.integers(1, 3), st.integers(1, 2), SCALES, SCALES, SCALES, SCALES, SCALES)
-def test_refitting_the_scales_never_lowers_their_evidence(
-    seed, m, d, spread, centre, upper, noise, slope
-):
-    generator = np.random.default_rng(seed)
-    base = isotropic_prior(
-        m,
-        d,
-        n_features=1,
-        concentration=1.0,
-        input_spread=spread,
-        input_strength=generator.uniform(0.5, 20.0),
-        centre_spread=centre,
-        noise_std=noise,
-        noise_strength=generator.uniform(0.5, 20.0),
-        slope_scale=slope,
-    )
-    guess = HierarchicalPrior(base.gate, base.regression, 1.0, 1.0, (spread / upper) ** 2)
-    problem = Problem(seed, m, d, 1, groups=generator.integers(0, 3, 5), n=12)
-    prior = guess
-    values = []
-    for _ in range(6):
-        values.append(
-            prior.log_evidence(problem.scatter, problem.groups) + prior.log_prior_of_scales(guess)
-        )
-        prior = prior.refitted(guess, problem.scatter, problem.groups)
-    assert np.all(np.diff(values) >= -1e-9 * np.maximum(np.abs(values[1:]), 1.0))
-
-
-def test_a_prior_is_its_own_best_guess():
-    prior = small_prior()
-    assert prior.log_prior_of_scales(prior) == 0.0
-    stronger = replace(prior, upper_strength=2.0 * prior.upper_strength)
-    assert stronger.log_prior_of_scales(prior) < 0.0
-    assert prior.log_prior_of_scales(stronger) < 0.0

@@ -1,0 +1,82 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Gaussian process regression."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import Kernel
+
+from .kernels import Covariances, optimised_kernels, random_subset
+from .peer import Peer
+
+__all__ = ["GaussianProcess", "WithKernels", "fitted_processes"]
+
+Array = NDArray[np.float64]
+
+
+class WithKernels(Peer):
+    """
+    A method made of Gaussian processes.
+
+    Parameters
+    ----------
+    random_state
+    kernels
+        Of `optimised_kernels` for the same samples, to do that once for several methods; None:
+        optimised in `fit`.
+    """
+
+    def __init__(self, random_state: int = 0, kernels: Sequence[Kernel] | None = None) -> None:
+        super().__init__(random_state)
+        self.kernels = kernels
+
+    def _fit(self, X: Array, Y: Array) -> None:
+        kernels = self.kernels
+        if kernels is None:
+            kernels = optimised_kernels(X, Y, self.random_state)
+        self._condition(X, Y, kernels)
+
+    @abstractmethod
+    def _condition(self, X: Array, Y: Array, kernels: Sequence[Kernel]) -> None:
+        """Learn with these kernels."""
+
+
+def fitted_processes(
+    X: Array, Y: Array, kernels: Sequence[Kernel]
+) -> list[GaussianProcessRegressor]:
+    """One for each output, with hyperparameters as they are."""
+    return [
+        GaussianProcessRegressor(kernel, optimizer=None).fit(X, y)
+        for kernel, y in zip(kernels, Y.T, strict=True)
+    ]
+
+
+class GaussianProcess(WithKernels):
+    """
+    Gaussian process regression on a random subset of 1,500 points, a process for each output.
+
+    Kernels as in `optimised_kernels`.
+    """
+
+    name = "gaussian_process"
+    n_points = 1500
+
+    def _condition(self, X: Array, Y: Array, kernels: Sequence[Kernel]) -> None:
+        chosen = random_subset(len(X), self.n_points, self.random_state)
+        self.processes = fitted_processes(X[chosen], Y[chosen], kernels)
+        self.covariances = Covariances.of(X[chosen], kernels)
+        self.weights = np.array([process.alpha_ for process in self.processes])
+
+    def _predict(self, X: Array) -> tuple[Array, Array]:
+        predictions = [process.predict(X, return_std=True) for process in self.processes]
+        mean, std = (np.column_stack(columns) for columns in zip(*predictions, strict=True))
+        return mean, std
+
+    def _mean_at(self, x: Array) -> Array:
+        return np.einsum("dm,dm->d", self.covariances(x), self.weights)

@@ -1,0 +1,47 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A neural network."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.neural_network import MLPRegressor
+
+from .peer import Peer
+
+__all__ = ["NeuralNetwork"]
+
+Array = NDArray[np.float64]
+
+
+class NeuralNetwork(Peer):
+    """
+    Two hidden layers of 128 rectified units, for all outputs together.
+
+    Adam, at most 200 passes; stopped early by a random tenth of the samples.
+    """
+
+    name = "neural_network"
+
+    def _fit(self, X: Array, Y: Array) -> None:
+        network = MLPRegressor(
+            hidden_layer_sizes=(128, 128), early_stopping=True, random_state=self.random_state
+        )
+        with warnings.catch_warnings():
+            # Of the last pass being reached before the early stop.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            # A single output has to be given as a vector, and is returned as one.
+            self.network = network.fit(X, Y[:, 0] if Y.shape[1] == 1 else Y)
+
+    def _predict(self, X: Array) -> tuple[Array, None]:
+        return self.network.predict(X).reshape(len(X), -1), None
+
+    def _mean_at(self, x: Array) -> Array:
+        *hidden, last = zip(self.network.coefs_, self.network.intercepts_, strict=True)
+        for weights, bias in hidden:
+            x = np.maximum(x @ weights + bias, 0.0)
+        return x @ last[0] + last[1]

@@ -1,0 +1,42 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Inputs and outputs without unit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Standardisation"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Standardisation:
+    """
+    Mean and standard deviation of each column, one where a column is constant.
+
+    Parameters
+    ----------
+    mean, std : (d,)
+    """
+
+    mean: Array
+    std: Array
+
+    @classmethod
+    def of(cls, A: Array) -> Standardisation:
+        """Of the columns of `A`, (n, d)."""
+        std = A.std(axis=0)
+        return cls(A.mean(axis=0), np.where(std > 0.0, std, 1.0))
+
+    def apply(self, A: Array) -> Array:
+        """Without unit; `A` is (n, d) or (d,)."""
+        return (A - self.mean) / self.std
+
+    def undo(self, A: Array) -> Array:
+        """In the units of the data; `A` is (n, d) or (d,)."""
+        return A * self.std + self.mean

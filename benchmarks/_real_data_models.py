@@ -1,0 +1,208 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The models and their peers, behind one interface, each as it is measured on real data."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import _peers
+import numpy as np
+from _real_data_sets import DataSet
+from numpy.typing import NDArray
+from scipy.stats import t
+
+from ilr_dynamics.regression import (
+    HILR,
+    ILR,
+    Fallback,
+    LinearFallback,
+    effective_sample_weights,
+)
+from ilr_dynamics.robot.description import load_description
+from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
+
+__all__ = ["CONFIGURATION", "Model", "Ours", "fallback_for", "model_makers"]
+
+Array = NDArray[np.float64]
+
+# One configuration for all sets, chosen by tune.py. Components start narrow (a tenth of the data's
+# deviation), and many more are expected than there are: a query that is not close to one is the
+# fallback's.
+CONFIGURATION = {
+    "n_components": 1500,
+    "calibration_share": 0.03,
+    "concentration": 100.0,
+    "input_spread": 0.1,
+    "fit_scales": True,
+    "max_iterations": 40,
+}
+# For the comparison of both models at equal size.
+SMALL = {**CONFIGURATION, "n_components": 300}
+SMALL_HIERARCHY = {**SMALL, "concentration": 0.01, "upper_concentration": 100.0}
+
+
+class Model(Protocol):
+    """What is measured of a model."""
+
+    @property
+    def n_experts(self) -> int | None:
+        """Local models in use after `fit`, None if the method has none."""
+
+    def fit(self, X: Array, Y: Array) -> None:
+        """Learn from inputs (n, m) and outputs (n, d)."""
+
+    def predict(self, X: Array) -> Array:
+        """Expected outputs (n, d)."""
+
+    def interval(self, X: Array) -> tuple[Array, Array] | None:
+        """95 % interval of each output, None if the method has no opinion."""
+
+    def predict_one(self, x: Array) -> Array:
+        """Expected outputs (d,) at one input, as directly as the method allows."""
+
+
+class Ours:
+    """ILR or HILR with a fallback."""
+
+    def __init__(self, model: ILR | HILR, effective_samples: bool) -> None:
+        self._model = model
+        self._effective_samples = effective_samples
+
+    def fit(self, X: Array, Y: Array) -> None:
+        weights = None
+        if self._effective_samples:
+            # By positions and velocities: differentiated accelerations are never still.
+            moving = X[:, : 2 * X.shape[1] // 3]
+            weights = effective_sample_weights(moving, moving.std(axis=0))
+        self._model.fit(X, Y, weights)
+        self._predictor = self._model.predictor()
+
+    def predict(self, X: Array) -> Array:
+        return self._model.predict(X)
+
+    def interval(self, X: Array) -> tuple[Array, Array]:
+        return self._model.predict_interval(X, 0.95)
+
+    def predict_one(self, x: Array) -> Array:
+        return self._predictor(x)[0]
+
+    @property
+    def n_experts(self) -> int:
+        return self._model.n_active_
+
+
+class Identified:
+    """The fallback alone: the honest competitor."""
+
+    def __init__(self, fallback: Fallback) -> None:
+        self._fallback = fallback
+
+    def fit(self, X: Array, Y: Array) -> None:
+        self._fallback = self._fallback.updated(X, Y, np.ones(len(X)))
+
+    def predict(self, X: Array) -> Array:
+        return self._fallback.predict(X).mean
+
+    def interval(self, X: Array) -> tuple[Array, Array]:
+        prediction = self._fallback.predict(X)
+        shape = np.sqrt(np.diagonal(self._fallback.noise_shape) * prediction.factor[:, None])
+        half = t.ppf(0.975, self._fallback.dof) * shape
+        return prediction.mean - half, prediction.mean + half
+
+    def predict_one(self, x: Array) -> Array:
+        return self._fallback.predict(x[None]).mean[0]
+
+    n_experts = 1
+
+
+class SharedKernels:
+    """Kernels of Gaussian processes, optimised once for all methods that are made of them."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int], tuple[Array, list, float]] = {}
+
+    def __call__(self, X: Array, Y: Array, seed: int) -> tuple[list, float]:
+        """Kernels for samples, and the seconds it took to find them."""
+        key = id(X), seed
+        if key not in self._known:
+            started = time.perf_counter()
+            kernels = _peers.optimised_kernels(X, Y, seed)
+            # With the samples, so that no others get their identity.
+            self._known[key] = X, kernels, time.perf_counter() - started
+        return self._known[key][1:]
+
+
+class Peer:
+    """A peer whose interval is normal."""
+
+    def __init__(self, peer: _peers.Peer, kernels: SharedKernels) -> None:
+        self._peer = peer
+        self._kernels = kernels
+        self.shared_s = 0.0
+
+    def fit(self, X: Array, Y: Array) -> None:
+        if isinstance(self._peer, _peers.WithKernels):
+            self._peer.kernels, self.shared_s = self._kernels(X, Y, self._peer.random_state)
+        self._peer.fit(X, Y)
+
+    def predict(self, X: Array) -> Array:
+        return self._peer.predict(X)[0]
+
+    def interval(self, X: Array) -> tuple[Array, Array] | None:
+        mean, std = self._peer.predict(X)
+        return None if std is None else (mean - 1.96 * std, mean + 1.96 * std)
+
+    def predict_one(self, x: Array) -> Array:
+        return self._peer.predict_one(x)
+
+    @property
+    def n_experts(self) -> int | None:
+        return self._peer.n_experts
+
+
+def fallback_for(data: DataSet) -> Fallback:
+    """What predicts where no local model has data."""
+    if data.robot is None:
+        return LinearFallback()
+    return IdentifiedDynamics.from_description(load_description(data.robot), gravity=data.gravity)
+
+
+def model_makers(
+    data: DataSet, names: Sequence[str] | None, effective_samples: bool
+) -> dict[str, Callable[[int], Model]]:
+    """
+    Models by name, each made from a seed; peers that are not installed are left out.
+
+    Parameters
+    ----------
+    data
+        What they are to learn.
+    names
+        Only these; None: all.
+    effective_samples
+        Whether ours count samples that hardly differ as one.
+    """
+
+    def ours(kind: type[ILR] | type[HILR], settings: dict[str, object]) -> Callable[[int], Model]:
+        return lambda seed: Ours(
+            kind(**settings, fallback=fallback_for(data), random_state=seed), effective_samples
+        )
+
+    makers = {
+        "ilr": ours(ILR, CONFIGURATION),
+        "ilr_300": ours(ILR, SMALL),
+        "hilr_300": ours(HILR, SMALL_HIERARCHY),
+    }
+    if data.robot is not None:
+        makers["identified"] = lambda seed: Identified(fallback_for(data))
+    kernels = SharedKernels()
+    for peer in _peers.PEERS:
+        if peer.available():
+            makers[peer.name] = lambda seed, peer=peer: Peer(peer(random_state=seed), kernels)
+        else:
+            print(f"real_data: {peer.name} is left out: {peer.unavailable}", file=sys.stderr)
+    return {name: make for name, make in makers.items() if names is None or name in names}

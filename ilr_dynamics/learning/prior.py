@@ -1,0 +1,87 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What a recording is learned on top of: the prior of an arm's dynamics, or the model so far."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from ..exceptions import LearnerError
+from ..regression import ILR
+from ..regression.mixture_regressor import MixtureRegressor
+from ..robot.description import load_description
+from ..robot.identified_dynamics import IdentifiedDynamics
+from .settings import LearningSettings
+
+__all__ = ["PRIOR_ALONE", "PRIOR_WITH_FALLBACK", "model_to_update"]
+
+# A later call may change how it learns, not the prior and scales the statistics rest on.
+CALL_PARAMETERS = ("n_components", "max_iterations", "tolerance", "random_state")
+
+# A feed-forward torque is asked for at the desired state, and recorded were states beside it: the
+# arm sags. Components that stand alone must reach that far. Those whose scales follow the data fit
+# the recorded path more closely, and on the simulated arm say nothing at all on the desired one
+# (input_spread) or, with slopes as steep as single components have them, something wild.
+PRIOR_ALONE: dict[str, Any] = {
+    "concentration": 1.0,
+    "input_spread": 0.5,
+    "fit_scales": False,
+}
+# With identified dynamics to fall back on they need not: narrow ones, firmly so, that many more
+# are expected of, leave all that is not close to them to the dynamics.
+PRIOR_WITH_FALLBACK: dict[str, Any] = {
+    "concentration": 100.0,
+    "input_spread": 0.1,
+    "input_strength": 50.0,
+    "fit_scales": False,
+}
+
+
+def model_to_update(model: MixtureRegressor | None, settings: LearningSettings) -> ILR:
+    """
+    Return the model that the next recording is learned on top of.
+
+    Parameters
+    ----------
+    model : MixtureRegressor or None
+        What is known; it is left as it is. None: nothing, so the prior is stated here.
+    settings : LearningSettings
+        The arm, and parameters of the model.
+
+    Raises
+    ------
+    InvalidParameterError
+        A parameter of the model is unknown.
+    LearnerError
+        The model is of another kind, or the robot has another number of joints.
+    RobotDescriptionError
+        There is no such robot.
+    """
+    if model is None:
+        if settings.robot is None:
+            return ILR(**PRIOR_ALONE).set_params(**settings.model)
+        fallback = _identified_dynamics(settings)
+        return ILR(**PRIOR_WITH_FALLBACK, fallback=fallback).set_params(**settings.model)
+    if not isinstance(model, ILR):
+        raise LearnerError(f"the model is a {type(model).__name__}; expected an ILR")
+    # Fitting replaces a model's arrays and never writes into them, so a shallow copy is enough.
+    new_model = copy.copy(model)
+    changes = {name: settings.model[name] for name in CALL_PARAMETERS if name in settings.model}
+    return new_model.set_params(**changes)
+
+
+def _identified_dynamics(settings: LearningSettings) -> IdentifiedDynamics:
+    """Dynamics of the described arm, before any data."""
+    assert settings.robot is not None
+    description = load_description(settings.robot)
+    if description.n_joints != len(settings.joint_names):
+        raise LearnerError(
+            f"the robot {settings.robot} has {description.n_joints} joints, expected "
+            f"{len(settings.joint_names)} as joint_names has"
+        )
+    if settings.driver_compensates_gravity:
+        return IdentifiedDynamics.from_description(description, gravity=np.zeros(3))
+    return IdentifiedDynamics.from_description(description)
