@@ -17,7 +17,7 @@ from visualization_msgs.msg import Marker
 
 from ilr_dynamics.robot.visual_shapes import ShapeKind, VisualShape
 
-__all__ = ["Trail", "arm_markers", "pose"]
+__all__ = ["Trail", "arm_markers", "colour", "pose"]
 
 Array = NDArray[np.float64]
 
@@ -56,7 +56,7 @@ def arm_markers(shapes: Sequence[VisualShape], frame: str) -> list[Marker]:
         marker = Marker(ns="arm", id=number, type=_TYPES[shape.kind], mesh_resource=shape.mesh)
         marker.header.frame_id = frame
         marker.scale.x, marker.scale.y, marker.scale.z = map(float, shape.size)
-        marker.color = _colour(shape.colour)
+        marker.color = colour(shape.colour)
         markers.append(marker)
     return markers
 
@@ -118,11 +118,12 @@ class Trail:
         points = [stamped.pose.position for stamped in self.path.poses]
         alphas = np.linspace(0.0, 1.0, len(points))
         self.marker.points = points
-        self.marker.colors = [_colour((*self._colour, alpha)) for alpha in alphas]
+        self.marker.colors = [colour((*self._colour, alpha)) for alpha in alphas]
         self.marker.action = Marker.ADD if len(points) > 1 else Marker.DELETE
         return self.marker
 
 
-def _colour(rgba: Sequence[float] | Array) -> ColorRGBA:
+def colour(rgba: Sequence[float] | Array) -> ColorRGBA:
+    """Return red, green, blue and opacity, 0 to 1, as a message."""
     red, green, blue, alpha = map(float, rgba)
     return ColorRGBA(r=red, g=green, b=blue, a=alpha)

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Node /visualizer: shows the arm and the desired and measured path of its tool point."""
+"""Node /visualizer: the arm, its tool point's paths, its torques, and what the model knows."""
 
 from __future__ import annotations
 
@@ -21,11 +21,15 @@ from ilr_dynamics.control import joint_order
 from ilr_dynamics.exceptions import IlrDynamicsError, InvalidDataError
 from ilr_dynamics.nodes import qos
 from ilr_dynamics.nodes.arm_parameters import ARM, STATE_TOPIC
+from ilr_dynamics.nodes.confidence_marker import confidence_markers
+from ilr_dynamics.nodes.file_parameters import DIRECTORIES
+from ilr_dynamics.nodes.local_model_markers import LocalModelMarkers
 from ilr_dynamics.nodes.markers import Trail, arm_markers, pose
 from ilr_dynamics.nodes.messages import seconds
 from ilr_dynamics.nodes.parameter_table import ParameterRow as Row
 from ilr_dynamics.nodes.parameter_table import declare, read
 from ilr_dynamics.nodes.shutdown import StopRequest
+from ilr_dynamics.nodes.torque_bars import TorqueBars
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 from ilr_dynamics.robot.visual_shapes import visual_shapes
@@ -38,6 +42,7 @@ Array = NDArray[np.float64]
 PARAMETERS = (
     *ARM,
     STATE_TOPIC,
+    DIRECTORIES,
     Row("frame", "base", "frame that everything is given in", read_only=True),
     Row("rate", 15.0, "pictures a second", "Hz", 1.0, 30.0, read_only=True),
     Row("history", 6.0, "length of the shown paths", "s", 0.1, 60.0),
@@ -45,6 +50,7 @@ PARAMETERS = (
 )
 
 _COLOURS = {"desired": (0.1, 0.4, 0.9), "measured": (0.9, 0.3, 0.1)}
+_MODES = ("waiting", "holding", "tracking", "stopping", "fault")
 _SPIN_PERIOD = 0.1
 _LOG_PERIOD = 1.0
 
@@ -64,7 +70,13 @@ class Visualizer(Node):
         self._trails = {
             name: Trail(name, values["frame"], colour) for name, colour in _COLOURS.items()
         }
+        self._frame = values["frame"]
+        self._bars = TorqueBars(self._joints, description.torque_limit, self._frame)
+        self._local_models = LocalModelMarkers(
+            self._model, values["files.directories"], self._frame
+        )
         self._joint_state: bytes | None = None
+        self._state: ControllerState | None = None
         self._markers = self.create_publisher(MarkerArray, "~/markers", qos.STATUS)
         self._paths = {
             name: self.create_publisher(Path, f"~/{name}_path", qos.STATUS) for name in _COLOURS
@@ -89,6 +101,7 @@ class Visualizer(Node):
         self._joint_state = data
 
     def _on_controller_state(self, state: ControllerState) -> None:
+        self._state = state
         if state.mode == ControllerState.WAITING:
             return
         history, spacing = self._history()
@@ -115,10 +128,49 @@ class Visualizer(Node):
     def _publish(self) -> None:
         if self._markers.get_subscription_count() > 0:
             trails = [trail.fill_marker() for trail in self._trails.values()]
-            self._markers.publish(MarkerArray(markers=self._posed_arm() + trails))
+            markers = [*self._posed_arm(), *trails, *self._state_markers()]
+            self._markers.publish(MarkerArray(markers=markers))
         for name, publisher in self._paths.items():
             if publisher.get_subscription_count() > 0:
                 publisher.publish(self._trails[name].path)
+
+    def _state_markers(self) -> list[Marker]:
+        """Torques, confidence and local models as the controller last told."""
+        state = self._state
+        if state is None or state.mode == ControllerState.WAITING:
+            return []
+        vectors = [
+            self._ordered(state.joint_names, values)
+            for values in (
+                state.desired_position,
+                state.desired_velocity,
+                state.desired_acceleration,
+                state.feedforward_torque,
+                state.pd_torque,
+            )
+        ]
+        if any(vector is None for vector in vectors):
+            return []
+        position, velocity, acceleration, feedforward, pd = vectors
+        learned = bool(state.model) and state.controller == "ilr"
+        text = f"{_MODES[state.mode]}, {state.controller}"
+        if learned:
+            text += f": {100.0 * state.gate:.0f} % of the learned torque"
+        try:
+            self._local_models.show_model(state.model if learned else "")
+        except IlrDynamicsError as error:
+            self.get_logger().warning(f"local models are not shown: {error}")
+        return [
+            *self._bars.fill(feedforward, pd),
+            *confidence_markers(
+                self._frame,
+                self._model.tool_position(position),
+                state.gate,
+                learned=learned,
+                text=text,
+            ),
+            *self._local_models.markers(np.concatenate([position, velocity, acceleration])),
+        ]
 
     def _posed_arm(self) -> list[Marker]:
         """Markers of the arm in its newest posture; none before it is known."""

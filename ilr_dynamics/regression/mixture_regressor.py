@@ -29,6 +29,7 @@ from .mixture import MixturePosterior, MixturePrior
 from .predictive import PredictiveMixture
 from .predictor import Predictor
 from .prior_mean import PriorMean
+from .products import forms
 from .scaling import Standardizer
 from .transforms import Transforms
 from .validation import check_array, check_training_data
@@ -275,6 +276,31 @@ class MixtureRegressor(Estimator):
         """Share (n, K + 1) of each component at inputs (n, n_inputs); the last is the unseen."""
         X = self._checked_inputs(X)
         return np.concatenate([block.weights for block in self._predictions(X)])
+
+    def input_regions(self) -> tuple[Array, Array]:
+        """
+        Where in the input space the local models lie.
+
+        Returns
+        -------
+        centres : (K, n_inputs)
+            Locations of the components' inputs, in physical units.
+        covariances : (K, n_inputs, n_inputs)
+            Covariances of their predictive distribution.
+        """
+        self._check_fitted()
+        m, n_components = self.n_features_in_, self.statistics_.shape[0]
+        mixture, scaling = self._mixture, self.regressors_.scaling
+        shapes = forms(mixture.distance_coefficients[:n_components])
+        dofs = 2.0 * mixture.exponents[:n_components] - m
+        inverse = np.linalg.inv(shapes[:, :m, :m])
+        centres = -np.einsum("kij,kj->ki", inverse, shapes[:, :m, m])
+        # Of the Student-t with 1 + x' A x in its density; none up to two degrees of freedom.
+        covariances = inverse / np.maximum(dofs - 2.0, 1.0)[:, None, None]
+        return (
+            centres * scaling.scale + scaling.location,
+            covariances * np.outer(scaling.scale, scaling.scale),
+        )
 
     def score(self, X: ArrayLike, Y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Coefficient of determination, mean over the outputs, as in scikit-learn's regressors."""

@@ -15,13 +15,16 @@ from contextlib import ExitStack
 import numpy as np
 import pytest
 import rclpy
+from marker_rendering import render
+from matplotlib.image import imread
 from nav_msgs.msg import Path
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
-from visualization_msgs.msg import MarkerArray
+from visualization_msgs.msg import Marker, MarkerArray
 
 from ilr_dynamics.cli.ros_domain import OwnDomain
+from ilr_dynamics.regression import ILR
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 from ilr_dynamics_msgs.msg import ControllerState
@@ -31,7 +34,7 @@ DOMAIN = OWN_DOMAIN.number
 JOINTS = ["j1", "j2", "j3", "j4"]
 MODEL = RigidBodyModel(load_description("wam4"))
 POSTURE = np.array([0.3, 0.7, 0.1, 1.8])
-COMMAND = [sys.executable, "-m", "ilr_dynamics.nodes.visualizer"]
+FEEDFORWARD, PD = np.array([10.0, -40.0, 5.0, 60.0]), np.array([-3.0, 4.0, 0.5, 0.0])
 
 
 class Bench:
@@ -48,6 +51,13 @@ class Bench:
             ControllerState, "inverse_dynamics/controller_state", 10
         )
         self.cycle = 0
+        self.model = ""
+
+    def newest(self, namespace: str) -> list[Marker]:
+        """Markers of a kind in the newest picture."""
+        pictures = self.seen["markers"]
+        newest = pictures[-1].markers if pictures else []
+        return [marker for marker in newest if marker.ns == namespace]
 
     def show(self) -> None:
         """Publish the arm and spin for a moment."""
@@ -56,7 +66,11 @@ class Bench:
         state = ControllerState(mode=ControllerState.TRACKING, joint_names=JOINTS)
         state.header.stamp.sec, state.header.stamp.nanosec = divmod(self.cycle * 20_000_000, 10**9)
         state.desired_position = array("d", self.desired)
+        state.desired_velocity = state.desired_acceleration = array("d", np.zeros(4))
         state.measured_position = array("d", POSTURE)
+        state.feedforward_torque = array("d", FEEDFORWARD)
+        state.pd_torque = array("d", PD)
+        state.controller, state.model, state.gate = "ilr", self.model, 0.75
         self.states.publish(state)
         self.cycle += 1
         self.executor.spin_once(timeout_sec=0.02)
@@ -73,7 +87,14 @@ class Bench:
 
 
 @pytest.fixture(scope="module")
-def bench():
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(scope="module")
+def bench(folder):
+    command = [sys.executable, "-m", "ilr_dynamics.nodes.visualizer", "--ros-args"]
+    command += ["-p", f'files.directories:=["{folder}"]']
     environment = {
         **os.environ,
         "ROS_DOMAIN_ID": str(DOMAIN),
@@ -81,7 +102,7 @@ def bench():
     }
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-        with subprocess.Popen(COMMAND, env=environment) as process, ExitStack() as at_last:
+        with subprocess.Popen(command, env=environment) as process, ExitStack() as at_last:
             at_last.callback(process.kill)
             context = rclpy.Context()
             rclpy.init(context=context, domain_id=DOMAIN)
@@ -101,12 +122,8 @@ def point(position):
 
 
 def test_tool_marker_stands_at_the_tool_point(bench):
-    def newest_arm():
-        newest = bench.seen["markers"][-1].markers if bench.seen["markers"] else []
-        return [marker for marker in newest if marker.ns == "arm"]
-
-    bench.show_until(newest_arm)
-    tool = newest_arm()[-1]
+    bench.show_until(lambda: bench.newest("arm"))
+    tool = bench.newest("arm")[-1]
     np.testing.assert_allclose(point(tool.pose.position), MODEL.tool_position(POSTURE), atol=1e-9)
     assert tool.header.frame_id == "base"
 
@@ -128,17 +145,79 @@ def test_path_follows_the_tool_point(bench, name):
 
 
 def test_trails_are_among_the_markers(bench):
-    def names():
-        newest = bench.seen["markers"][-1].markers if bench.seen["markers"] else []
-        return {marker.ns for marker in newest if marker.points or marker.ns == "arm"}
+    bench.show_until(
+        lambda: all(
+            marker.points
+            for name in ("desired", "measured")
+            for marker in bench.newest(name) or [Marker()]
+        )
+    )
 
-    bench.show_until(lambda: names() == {"arm", "desired", "measured"})
+
+def test_torques_and_confidence_are_shown_as_the_controller_tells(bench):
+    bench.model = "elsewhere"
+    bench.show_until(
+        lambda: bench.newest("confidence") and "75 %" in bench.newest("confidence")[1].text
+    )
+    limits = load_description("wam4").torque_limit
+    for name, torque in (("torque feedforward", FEEDFORWARD), ("torque pd", PD)):
+        heights = np.array([bar.scale.z for bar in bench.newest(name)])
+        middles = np.array([bar.pose.position.z for bar in bench.newest(name)])
+        full = bench.newest("torque limit")[0].scale.z / 2.0
+        expected = full * np.clip(torque / limits, -1.0, 1.0)
+        np.testing.assert_allclose(heights, np.maximum(np.abs(expected), 1e-4), atol=1e-9)
+        np.testing.assert_allclose(middles, 0.5 * expected, atol=1e-9)
+    assert [text.text for text in bench.newest("joint names")] == JOINTS
+
+
+def test_local_models_near_the_state_are_shown(bench, folder):
+    path = folder / "model.npz"
+    known_model().save(path)
+    bench.cycle, bench.model = 0, str(path)
+    # The first one takes away what was shown before.
+    bench.show_until(lambda: len(bench.newest("local models")) > 1)
+    removal, *ellipsoids = bench.newest("local models")
+    assert removal.action == Marker.DELETEALL
+    tools = np.array([point(marker.pose.position) for marker in ellipsoids])
+    distances = np.linalg.norm(tools - MODEL.tool_position(bench.desired), axis=1)
+    assert distances.min() < 0.2
+    assert all(0.0 < marker.scale.x < 1.0 for marker in ellipsoids)
+
+
+def test_the_whole_picture(bench, folder, tmp_path):
+    path = folder / "whole.npz"
+    known_model().save(path)
+    bench.model = str(path)
+    bench.show_until(lambda: len(bench.newest("local models")) > 1)
+    # Back to where the desired motion starts.
+    bench.cycle = 0
+    bench.show_until(lambda: bench.cycle > 30)
+    picture = tmp_path / "markers.png"
+    render(bench.seen["markers"][-1], picture)
+    pixels = imread(picture)[..., :3]
+    for marker in (bench.newest("torque feedforward")[1], bench.newest("confidence")[0]):
+        colour = np.array([marker.color.r, marker.color.g, marker.color.b])
+        # Over the dark background, which shows through, and shaded.
+        near = np.linalg.norm(pixels - colour, axis=2) < 0.35
+        assert near.sum() > 50
+
+
+def known_model() -> ILR:
+    """Return some local models along the motion that is shown."""
+    generator = np.random.default_rng(0)
+    X = np.zeros((400, 12))
+    X[:, :4] = POSTURE + 0.3 * generator.normal(size=(400, 4))
+    X[:, 4:] = 0.5 * generator.normal(size=(400, 8))
+    Y = np.stack([MODEL.inverse_dynamics(x[:4], x[4:8], x[8:]) for x in X])
+    return ILR(12, input_spread=0.4, random_state=0).fit(X, Y)
 
 
 def test_pictures_come_no_faster_than_asked(bench):
     bench.show_until(lambda: bench.seen["markers"])
-    bench.seen["markers"].clear()
-    deadline = time.monotonic() + 2.0
-    while time.monotonic() < deadline:
-        bench.show()
+    # First what has been waiting here, then two seconds.
+    for seconds in (1.0, 2.0):
+        bench.seen["markers"].clear()
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            bench.show()
     assert 10 <= len(bench.seen["markers"]) <= 33

@@ -148,3 +148,16 @@ def test_what_is_left_out_is_negligible(crowded):
     assert np.all(seen == 1)
     # Else nothing is gained.
     assert np.mean(n_asked) < 0.7 * mixture.dofs.size
+
+
+def test_input_regions_hold_the_samples(crowded):
+    X, _ = wavy(np.random.default_rng(5), 3000)
+    centres, covariances = crowded.input_regions()
+    assert centres.shape == (len(crowded.statistics_), 5)
+    deviations = X[:, None] - centres
+    inverse = np.linalg.inv(covariances)
+    distances = np.einsum("nki,kij,nkj->nk", deviations, inverse, deviations, optimize=True)
+    labels = crowded.responsibilities(X)[:, : len(centres)].argmax(axis=1)
+    own = distances[np.arange(len(X)), labels]
+    # The mean of a squared Mahalanobis distance is the number of inputs.
+    assert 0.3 * 5 < own.mean() < 1.5 * 5
