@@ -214,10 +214,10 @@ def known_model() -> ILR:
 
 def test_pictures_come_no_faster_than_asked(bench):
     bench.show_until(lambda: bench.seen["markers"])
-    # First what has been waiting here, then two seconds.
-    for seconds in (1.0, 2.0):
+    # First what has been waiting here, then four seconds; a queue holds ten at either end of them.
+    for seconds in (1.0, 4.0):
         bench.seen["markers"].clear()
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             bench.show()
-    assert 10 <= len(bench.seen["markers"]) <= 33
+    assert 20 <= len(bench.seen["markers"]) <= 72
