@@ -31,8 +31,9 @@ Indices = NDArray[np.intp]
 
 # Samples in a leaf: more of them share a matrix product, fewer have fewer components in common.
 LEAF_SIZE = 64
-# Leaves worked on at a time when all components are asked: bounds the memory.
-BLOCK_LEAVES = 32
+# Leaves worked on at a time when all components are asked: bounds the memory, and what a thousand
+# components say about them is still in the cache when it is compared.
+BLOCK_LEAVES = 8
 # Components with a share below exp(-40) of a sample's largest are left out: all that may be left
 # out of a thousand add up to less than rounding does.
 NEGLIGIBLE_LOG_SHARE = -40.0
@@ -115,9 +116,9 @@ class Expectation:
             rows = slice(leaves[0].start, leaves[-1].stop)
             log_rho = self._products_of(rows) @ coefficients.T
             log_rho -= log_rho.max(axis=1, keepdims=True)
-            starts = np.arange(0, log_rho.shape[0], LEAF_SIZE)
-            largest = np.maximum.reduceat(log_rho, starts, axis=0)
-            candidates += [np.flatnonzero(leaf > NEGLIGIBLE_LOG_SHARE) for leaf in largest]
+            for leaf in leaves:
+                largest = log_rho[leaf.start - rows.start : leaf.stop - rows.start].max(axis=0)
+                candidates.append(np.flatnonzero(largest > NEGLIGIBLE_LOG_SHARE))
         return candidates
 
     def _leaf_products(self) -> Iterator[Array]:

@@ -29,13 +29,28 @@ from .tied_components import (
     tied_regressions,
 )
 
-__all__ = ["HierarchicalPrior"]
+__all__ = ["HierarchicalPosterior", "HierarchicalPrior"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 # Unions of groups tried at a time: bounds the memory of their statistics.
 PAIRS_AT_A_TIME = 500
+
+
+@dataclass(frozen=True)
+class HierarchicalPosterior(MixturePosterior):
+    """
+    Distributions of all lower components, and those of the upper ones they come from.
+
+    Parameters
+    ----------
+    gates, regressions
+        Input and output side of the upper components.
+    """
+
+    gates: TiedGates
+    regressions: TiedRegressions
 
 
 @dataclass(frozen=True)
@@ -68,7 +83,7 @@ class HierarchicalPrior(MixturePrior):
         by_group = np.argsort(rank[members], kind="stable")
         return order[by_group], rank[members][by_group]
 
-    def posterior(self, scatter: Array, groups: Indices) -> MixturePosterior:
+    def posterior(self, scatter: Array, groups: Indices) -> HierarchicalPosterior:
         """Posterior of each lower component, for components in order."""
         gates, regressions = self._tied(scatter, groups)
         counts = self.counts(scatter)
@@ -80,14 +95,26 @@ class HierarchicalPrior(MixturePrior):
         ]
         expected_log_weights = upper[groups] + np.concatenate(lower)
         log_expected_weights = self._log_expected_weights(counts, groups)[0]
-        return MixturePosterior(
-            gates.components, regressions.components, expected_log_weights, log_expected_weights
+        return HierarchicalPosterior(
+            gates.components,
+            regressions.components,
+            expected_log_weights,
+            log_expected_weights,
+            gates,
+            regressions,
         )
 
-    def log_evidence(self, scatter: Array, groups: Indices) -> float:
+    def log_evidence_of(
+        self, posterior: MixturePosterior, scatter: Array, groups: Indices
+    ) -> float:
         """Log probability of data with labels of both levels, parameters integrated out."""
-        order, groups = self.arrange(scatter, groups, groups.size)
-        return self._ordered_log_evidence(scatter[order], groups)
+        assert isinstance(posterior, HierarchicalPosterior)
+        totals, per_group = self._per_group(self.counts(scatter), groups)
+        sticks = stick_breaking.log_evidence(totals, self.upper_concentration) + sum(
+            stick_breaking.log_evidence(of_group, self.concentration) for of_group in per_group
+        )
+        families = posterior.gates.log_evidence + posterior.regressions.log_evidence
+        return float(np.sum(families) + sticks)
 
     def predictive(
         self, scatter: Array, groups: Indices, *, with_vacant: bool = True
@@ -136,10 +163,12 @@ class HierarchicalPrior(MixturePrior):
         kappa0, lambda0 = self.gate.kappa, self.upper_strength
         return replace(self.gate, kappa=kappa0 * lambda0 / (kappa0 + lambda0))
 
-    def refitted(self, guess: Self, scatter: Array, groups: Indices) -> Self:
+    def refitted(self, guess: Self, posterior: MixturePosterior) -> Self:
         """One step of maximising the evidence over the scales, as without a hierarchy."""
-        gates, regressions = self._tied(scatter, groups)
-        m, d, K, G = self.n_inputs, self.n_outputs, groups.size, int(groups[-1]) + 1
+        assert isinstance(posterior, HierarchicalPosterior)
+        gates, regressions = posterior.gates, posterior.regressions
+        m, d = self.n_inputs, self.n_outputs
+        K, G = posterior.gate.kappa.size, gates.log_evidence.size
         column_guess = guess.regression.column_scales()
         column_scales = np.append(
             most_probable_scale(d, G, regressions.slope_distances, column_guess[:-1]),
@@ -282,14 +311,6 @@ class HierarchicalPrior(MixturePrior):
             tied_gates(self.gate, self.upper_strength, sums, scatter, one),
             tied_regressions(self.regression, sums, scatter),
         )
-
-    def _ordered_log_evidence(self, scatter: Array, groups: Indices) -> float:
-        gates, regressions = self._tied(scatter, groups)
-        totals, per_group = self._per_group(self.counts(scatter), groups)
-        sticks = stick_breaking.log_evidence(totals, self.upper_concentration) + sum(
-            stick_breaking.log_evidence(of_group, self.concentration) for of_group in per_group
-        )
-        return float(np.sum(gates.log_evidence) + np.sum(regressions.log_evidence) + sticks)
 
     def _group_log_evidence(self, scatter: Array) -> float:
         """Log probability of the samples of one group and of their lower labels."""

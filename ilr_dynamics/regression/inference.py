@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from .expectation import Expectation
 from .merging import merge_components
-from .mixture import MixturePrior
+from .mixture import MixturePosterior, MixturePrior
 from .pairs import summed
 
 __all__ = [
@@ -93,11 +93,16 @@ class Learning:
         """Statistics (K, p, p) of all samples."""
         return self.previous + self.new
 
+    @cached_property
+    def posterior(self) -> MixturePosterior:
+        """Distributions of the components, which are in order: the M-step."""
+        return self.prior.posterior(self.total, self.groups)
+
     def log_evidence(self) -> float:
-        """Log probability of labels and samples, of the scales too."""
-        return self.prior.log_evidence(self.total, self.groups) + self.prior.log_prior_of_scales(
-            self.guess
-        )
+        """Log probability of labels and samples, of the scales too; components are in order."""
+        return self.prior.log_evidence_of(
+            self.posterior, self.total, self.groups
+        ) + self.prior.log_prior_of_scales(self.guess)
 
     def arranged(self) -> Learning:
         """
@@ -122,17 +127,15 @@ class Learning:
         self, fit_scales: FitScales, fit_concentration: bool = False
     ) -> Learning:
         """Move the scales of the prior to where they explain the components better."""
-        learning = self
-        if fit_concentration:
-            prior = self.prior.with_concentration_refitted(self.guess, self.total, self.groups)
-            learning = replace(self, prior=prior)
-        if not fit_scales:
-            return learning
-        prior = learning.prior.refitted(self.guess, self.total, self.groups)
-        if fit_scales == "outputs":
+        prior = self.prior
+        if fit_scales:
+            refitted = prior.refitted(self.guess, self.posterior)
             # Each scale is chosen for itself, so leaving some as they are loses nothing.
-            prior = replace(learning.prior, regression=prior.regression)
-        return replace(learning, prior=prior)
+            only_outputs = fit_scales == "outputs"
+            prior = replace(prior, regression=refitted.regression) if only_outputs else refitted
+        if fit_concentration:
+            prior = prior.with_concentration_refitted(self.guess, self.total, self.groups)
+        return self if prior is self.prior else replace(self, prior=prior)
 
     def united(self) -> Learning | None:
         """Unite upper components, those in order, where that raises the bound; None: nowhere."""
@@ -145,10 +148,6 @@ class Learning:
         while (united := learning.united()) is not None:
             learning = united.arranged()
         return learning
-
-    def forms(self) -> Array:
-        """Expected log joint densities (K, p, p) of the next E-step."""
-        return self.prior.posterior(self.total, self.groups).expected_log_joint_forms()
 
 
 @dataclass(frozen=True)
@@ -203,10 +202,13 @@ def start(
         Upper component of each component.
     """
     names = np.arange(groups.size)
-    known = Learning(prior, guess, previous, np.zeros_like(previous), groups, names, 0.0)
     log_density_constant = 0.5 * LOG_2PI * (prior.n_inputs + prior.n_outputs)
-    constant = known.log_evidence() + float(np.sum(weights)) * log_density_constant
-    return replace(known, new=initial, constant=constant)
+    constant = (
+        prior.log_evidence(previous, groups)
+        + prior.log_prior_of_scales(guess)
+        + float(np.sum(weights)) * log_density_constant
+    )
+    return Learning(prior, guess, previous, initial, groups, names, constant)
 
 
 def variational_bayes(
@@ -255,15 +257,17 @@ def variational_bayes(
     converged = False
     expectation = Expectation(Z, weights, learning.prior.n_inputs)
     asks_all = True
+    learning = learning.arranged()
     for iteration in range(max_iterations):
-        learning = learning.arranged()
         if iteration >= FIRST_ITERATION_OF_SCALES:
             learning = learning.with_scales_refitted(fit_scales, fit_concentration)
-        forms = learning.forms()
+        forms = learning.posterior.expected_log_joint_forms()
         asks_all |= iteration < FIRST_OF_ALL or iteration % OF_ALL_INTERVAL == 0
         log_normalizer, new = expectation(forms, learning.names, of_all=asks_all)
         entropy = log_normalizer - float(np.vdot(forms, new))
-        learning = replace(learning, new=new)
+        learned = replace(learning, new=new)
+        # Sorted at once, so that the posterior in the bound is that of the next iteration.
+        learning = learned.arranged()
         bounds.append(entropy + learning.log_evidence() - learning.constant)
         if callback is not None:
             callback(iteration + 1, max_iterations, bounds[-1] / total_weight)
@@ -277,16 +281,17 @@ def variational_bayes(
             continue
         moved = None
         if merge and (settled or iteration % MERGE_INTERVAL == 0):
-            moved = _merged(Z, weights, learning, forms)
+            # Not yet in the new order: that of the forms.
+            moved = _merged(Z, weights, learned, forms)
         if settled and moved is None:
             # Last, because tied components no longer change their widths one by one.
             moved = learning.united()
             if moved is None:
                 converged = True
                 break
-        learning = moved or learning
+        learning = learning if moved is None else moved.arranged()
         asks_all = moved is not None
-    learning = learning.arranged().fully_united()
+    learning = learning.fully_united()
     return InferenceResult(
         learning.prior, learning.total, learning.groups, np.asarray(bounds), converged
     )

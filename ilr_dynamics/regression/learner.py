@@ -26,8 +26,9 @@ from .inference import (
 from .initialization import assignment_statistics, k_means_plus_plus, nearest_seed
 from .mixture import MixturePrior, extend
 from .mixture_regressor import MixtureRegressor
-from .predictive import PredictiveMixture, explained, most_probable
+from .predictive import PredictiveMixture
 from .prior_mean import PriorMean, check_prior_mean
+from .recognition import most_probable_recognising
 from .scaling import Standardizer
 from .stochastic import StepSchedule, stochastic_variational_bayes
 from .transforms import Transforms
@@ -292,14 +293,12 @@ class MixtureLearner(MixtureRegressor):
         groups: Indices,
         generator: np.random.Generator,
     ) -> tuple[Indices, int]:
-        """Most probable known component of each sample; new ones, from k-means++, elsewhere."""
+        """Most probable component that recognises each sample; elsewhere new ones, k-means++."""
         n_known, m, q = known.shape[0], prior.n_inputs, prior.n_regressors
         labels = np.full(Z.shape[0], n_known, dtype=np.intp)
         if n_known > 0:
             mixture = PredictiveMixture.from_components(prior.predictive(known, groups))
-            U, Y = Z[:, :q], Z[:, q:]
-            recognised = explained(mixture, U, Y, NOVELTY_LEVEL)
-            labels[recognised] = most_probable(mixture, U[recognised], Y[recognised])
+            labels = most_probable_recognising(mixture, Z[:, :q], Z[:, q:], NOVELTY_LEVEL)
         novel = labels >= n_known
         if not np.any(novel):
             return labels, 0

@@ -17,7 +17,6 @@ __all__ = [
     "log_determinant",
     "multivariate_digamma",
     "multivariate_log_gamma",
-    "solve_positive_definite",
     "symmetrize",
 ]
 
@@ -74,12 +73,6 @@ def inverse_from_cholesky(factor: Array) -> Array:
     """A^-1 (K, p, p) from the Cholesky factor of A, exactly symmetric."""
     inverse_factor = inverse_triangular(factor)
     return symmetrize(np.swapaxes(inverse_factor, -1, -2) @ inverse_factor)
-
-
-def solve_positive_definite(A: Array, B: Array) -> Array:
-    """A^-1 B (K, p, r) for A (K, p, p); raises InvalidDataError as `cholesky` does."""
-    inverse_factor = inverse_triangular(cholesky(A))
-    return np.asarray(np.swapaxes(inverse_factor, -1, -2) @ (inverse_factor @ B))
 
 
 def multivariate_log_gamma(a: Array, p: int) -> Array:

@@ -22,11 +22,10 @@ from numpy.typing import NDArray
 
 from .linear_algebra import (
     cholesky,
-    inverse_from_cholesky,
+    inverse_triangular,
     log_determinant,
     multivariate_digamma,
     multivariate_log_gamma,
-    solve_positive_definite,
     symmetrize,
 )
 from .normal_wishart import LOG_2, LOG_2PI
@@ -91,18 +90,23 @@ class MatrixNormalWishart:
         return cholesky(self.inverse_scale)
 
     @cached_property
-    def _scale(self) -> Array:
-        """Phi (K, d, d)."""
-        return inverse_from_cholesky(self._factor)
+    def _root(self) -> Array:
+        """R (K, d, d), lower triangular, with Phi = R' R."""
+        return inverse_triangular(self._factor)
 
     @cached_property
     def _column_factor(self) -> Array:
         return cholesky(self.column_precision)
 
     @cached_property
+    def _column_root(self) -> Array:
+        """R (K, q, q), lower triangular, with L^-1 = R' R."""
+        return inverse_triangular(self._column_factor)
+
+    @cached_property
     def slope_covariance(self) -> Array:
         """L^-1 (K, q, q): u' L^-1 u is what an uncertain map adds to the predictive spread."""
-        return inverse_from_cholesky(self._column_factor)
+        return symmetrize(np.swapaxes(self._column_root, 1, 2) @ self._column_root)
 
     def scales(self) -> Array:
         """Diagonal (d,) of a prior's Phi^-1, the scales that the evidence may choose."""
@@ -122,14 +126,13 @@ class MatrixNormalWishart:
 
     def expected_precision_sums(self) -> Array:
         """Sum over the components of E[V_ii] (d,)."""
-        return np.einsum("k,kii->i", self.dof, self._scale)
+        return np.einsum("k,kri,kri->i", self.dof, self._root, self._root)
 
     def expected_distances(self, location: Array) -> Array:
         """Sum over the components of E[a' V a] (q,), a a column of [A, c] - location."""
-        shift = self.mean - location
-        weighted = (self._scale * self.dof[:, None, None]) @ shift
-        squared = np.einsum("kiq,kiq->q", weighted, shift)
-        spread = np.einsum("kqq->q", self.slope_covariance)
+        whitened = self._root @ (self.mean - location)
+        squared = np.einsum("k,krq,krq->q", self.dof, whitened, whitened)
+        spread = np.einsum("krq,krq->q", self._column_root, self._column_root)
         return np.asarray(self.n_outputs * spread + squared)
 
     def log_normalizer(self) -> Array:
@@ -142,9 +145,9 @@ class MatrixNormalWishart:
             + multivariate_log_gamma(0.5 * self.dof, d)
         )
 
-    def expected_log_likelihood_forms(self) -> Array:
+    def expected_log_likelihoods(self) -> tuple[Array, Array]:
         r"""
-        Matrices of E[log N(y | A_k x + c_k, V_k)] = [u, y] Q_k [u, y]'.
+        Find W and c with E[log N(y | A_k x + c_k, V_k)] = c_k - |W_k [u, y]|^2 / 2.
 
         .. math::
             E\log N = \tfrac12 \big( \textstyle\sum_i \psi(\tfrac{\eta + 1 - i}2) + d \log 2
@@ -153,25 +156,18 @@ class MatrixNormalWishart:
 
         Returns
         -------
-        Q : (K, q + d, q + d)
-            The last entry of u is 1: the constants stand at [q - 1, q - 1].
+        W : (K, q + d, q + d)
+        c : (K,)
         """
         d, q = self.n_outputs, self.n_regressors
         expected_log_det = (
             multivariate_digamma(0.5 * self.dof, d) + d * LOG_2 - log_determinant(self._factor)
         )
-        precision = self._scale * self.dof[:, None, None]
-        pull = precision @ self.mean
-        forms = np.empty((self.mean.shape[0], q + d, q + d))
-        forms[:, :q, :q] = d * self.slope_covariance + symmetrize(
-            np.swapaxes(self.mean, 1, 2) @ pull
-        )
-        forms[:, q:, :q] = -pull
-        forms[:, :q, q:] = -np.swapaxes(pull, 1, 2)
-        forms[:, q:, q:] = precision
-        forms *= -0.5
-        forms[:, q - 1, q - 1] += 0.5 * (expected_log_det - d * LOG_2PI)
-        return forms
+        W = np.zeros((self.dof.size, q + d, q + d))
+        np.multiply(self._column_root, np.sqrt(d), out=W[:, :q, :q])
+        noise = np.multiply(self._root, np.sqrt(self.dof)[:, None, None], out=W[:, q:, q:])
+        W[:, q:, :q] = -noise @ self.mean
+        return W, 0.5 * (expected_log_det - d * LOG_2PI)
 
     def predictive_dof(self) -> Array:
         """Degrees of freedom eta + 1 - d (K,) of the predictive Student-t of y."""
@@ -209,13 +205,18 @@ def update_matrix_normal_wishart(
     prior_pull = prior.mean @ prior.column_precision
     column_precision = prior.column_precision + uu
     pull = prior_pull + yu
-    mean = np.swapaxes(solve_positive_definite(column_precision, np.swapaxes(pull, 1, 2)), 1, 2)
+    factor = cholesky(column_precision)
+    root = inverse_triangular(factor)
+    mean = (pull @ np.swapaxes(root, 1, 2)) @ root
     inverse_scale = (
         prior.inverse_scale
         + yy
         + prior_pull @ np.swapaxes(prior.mean, 1, 2)
         - pull @ np.swapaxes(mean, 1, 2)
     )
-    return MatrixNormalWishart(
+    posterior = MatrixNormalWishart(
         mean, column_precision, symmetrize(inverse_scale), prior.dof + count
     )
+    # Found on the way to the mean; the E-step and the evidence need them again.
+    vars(posterior).update(_column_factor=factor, _column_root=root)
+    return posterior

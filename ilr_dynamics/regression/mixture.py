@@ -59,13 +59,18 @@ class MixturePosterior:
 
         log rho_nk = E[log pi_k] + E[log N(x_n | k)] + E[log N(y_n | x_n, k)].
         """
-        forms = self.regression.expected_log_likelihood_forms()
-        m, one = self.gate.dimension, self.regression.n_regressors - 1
-        gate = self.gate.expected_log_likelihood_forms()
-        forms[:, :m, :m] += gate[:, :m, :m]
-        forms[:, :m, one] += gate[:, :m, m]
-        forms[:, one, :m] += gate[:, m, :m]
-        forms[:, one, one] += gate[:, m, m] + self.expected_log_weights
+        of_outputs, output_constants = self.regression.expected_log_likelihoods()
+        of_inputs, input_constants = self.gate.expected_log_likelihoods()
+        (K, p, _), m = of_outputs.shape, self.gate.dimension
+        one = self.regression.n_regressors - 1
+        # Both are a constant minus half a squared length, |W z|^2: one product squares both.
+        W = np.zeros((K, p + m, p))
+        W[:, :p] = of_outputs
+        W[:, p:, :m] = of_inputs[:, :, :m]
+        W[:, p:, one] = of_inputs[:, :, m]
+        forms = np.swapaxes(W, 1, 2) @ W
+        forms *= -0.5
+        forms[:, one, one] += self.expected_log_weights + input_constants + output_constants
         return forms
 
 
@@ -143,15 +148,23 @@ class MixturePrior:
 
     def log_evidence(self, scatter: Array, groups: Indices) -> float:
         """
-        Log probability of labelled data, parameters integrated out.
+        Log probability of labelled data, parameters integrated out; components in any order.
 
         The sum over components of log normaliser of the posterior minus that of the prior, and
         the same for the sticks; without (2 pi)^(-N (m + d) / 2).
         """
-        sticks = stick_breaking.log_evidence(
-            np.sort(self.counts(scatter))[::-1], self.concentration
-        )
-        return float(np.sum(self.component_log_evidence(scatter))) + sticks
+        order, groups = self.arrange(scatter, groups, groups.size)
+        ordered = scatter[order]
+        return self.log_evidence_of(self.posterior(ordered, groups), ordered, groups)
+
+    def log_evidence_of(
+        self, posterior: MixturePosterior, scatter: Array, groups: Indices
+    ) -> float:
+        """`log_evidence` of components in order whose posterior is at hand."""
+        base = self.gate.log_normalizer() + self.regression.log_normalizer()
+        gains = posterior.gate.log_normalizer() + posterior.regression.log_normalizer() - base
+        sticks = stick_breaking.log_evidence(self.counts(scatter), self.concentration)
+        return float(np.sum(gains)) + sticks
 
     def component_log_evidence(self, scatter: Array) -> Array:
         """Log probability (K,) of the samples of each component, were each alone."""
@@ -177,7 +190,7 @@ class MixturePrior:
             log_expected_weights=log_weights,
         )
 
-    def refitted(self, guess: Self, scatter: Array, groups: Indices) -> Self:
+    def refitted(self, guess: Self, posterior: MixturePosterior) -> Self:
         """
         One step of maximising the evidence over the scales of this prior.
 
@@ -188,11 +201,11 @@ class MixturePrior:
         ----------
         guess
             The prior as the user stated it, worth one component.
-        scatter, groups
-            Statistics of all components.
+        posterior
+            What this prior and the statistics of all components lead to.
         """
-        gate, regression = self._families(scatter)
-        m, d, K = self.n_inputs, self.n_outputs, scatter.shape[0]
+        gate, regression = posterior.gate, posterior.regression
+        m, d, K = self.n_inputs, self.n_outputs, gate.kappa.size
         return replace(
             self,
             gate=self.gate.rescaled(

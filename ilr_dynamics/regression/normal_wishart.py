@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from .linear_algebra import (
     cholesky,
-    inverse_from_cholesky,
+    inverse_triangular,
     log_determinant,
     multivariate_digamma,
     multivariate_log_gamma,
@@ -86,9 +86,9 @@ class NormalWishart:
         return cholesky(self.inverse_scale)
 
     @cached_property
-    def _scale(self) -> Array:
-        """Psi (K, m, m)."""
-        return inverse_from_cholesky(self._factor)
+    def _root(self) -> Array:
+        """R (K, m, m), lower triangular, with Psi = R' R."""
+        return inverse_triangular(self._factor)
 
     def scales(self) -> Array:
         """Diagonal (m,) of a prior's Psi^-1, the scales that the evidence may choose."""
@@ -100,12 +100,13 @@ class NormalWishart:
 
     def expected_precision_sums(self) -> Array:
         """Sum over the components of E[Lambda_ii] (m,)."""
-        return np.einsum("k,kii->i", self.dof, self._scale)
+        return np.einsum("k,kri,kri->i", self.dof, self._root, self._root)
 
     def expected_distances(self, location: Array) -> float:
         """Sum over the components of E[(mu - location)' Lambda (mu - location)]."""
         shift = self.mean - location
-        squared = np.einsum("ki,kij,kj->k", shift, self._scale, shift)
+        whitened = np.einsum("kri,ki->kr", self._root, shift)
+        squared = np.sum(whitened**2, axis=1)
         return float(np.sum(self.dimension / self.kappa + self.dof * squared))
 
     def log_normalizer(self) -> Array:
@@ -119,9 +120,9 @@ class NormalWishart:
             + multivariate_log_gamma(0.5 * self.dof, m)
         )
 
-    def expected_log_likelihood_forms(self) -> Array:
+    def expected_log_likelihoods(self) -> tuple[Array, Array]:
         r"""
-        Matrices of E[log N(x | mu_k, Lambda_k)] = [x, 1] Q_k [x, 1]'.
+        Find W and c with E[log N(x | mu_k, Lambda_k)] = c_k - |W_k [x, 1]|^2 / 2.
 
         .. math::
             E\log N = \tfrac12 \big( \textstyle\sum_i \psi(\tfrac{\nu + 1 - i}2) + m \log 2
@@ -129,16 +130,17 @@ class NormalWishart:
 
         Returns
         -------
-        Q : (K, m + 1, m + 1)
+        W : (K, m, m + 1)
+        c : (K,)
         """
         m = self.dimension
         expected_log_det = (
             multivariate_digamma(0.5 * self.dof, m) + m * LOG_2 - log_determinant(self._factor)
         )
-        forms = _centred_forms(self._scale * self.dof[:, None, None], self.mean)
-        forms *= -0.5
-        forms[:, m, m] += 0.5 * (expected_log_det - m * LOG_2PI - m / self.kappa)
-        return forms
+        W = np.empty((self.kappa.size, m, m + 1))
+        np.multiply(self._root, np.sqrt(self.dof)[:, None, None], out=W[:, :, :m])
+        W[:, :, m] = -np.einsum("kri,ki->kr", W[:, :, :m], self.mean)
+        return W, 0.5 * (expected_log_det - m * LOG_2PI - m / self.kappa)
 
     def predictive_forms(self) -> Array:
         r"""
@@ -152,7 +154,8 @@ class NormalWishart:
         G : (K, m + 1, m + 1)
         """
         weights = self.kappa / (1.0 + self.kappa)
-        return _centred_forms(self._scale * weights[:, None, None], self.mean)
+        scale = np.swapaxes(self._root, 1, 2) @ self._root
+        return _centred_forms(scale * weights[:, None, None], self.mean)
 
     def predictive_log_constants(self) -> Array:
         """Log density (K,) of the predictive Student-t at its location."""

@@ -22,7 +22,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
-from scipy.special import fdtri
 
 from .component_predictions import ComponentPredictions
 from .linear_algebra import cholesky, log_determinant, multivariate_log_gamma
@@ -30,7 +29,7 @@ from .mixture import MixturePosterior
 from .products import form_coefficients, forms, pairwise_products
 from .screening import Screening
 
-__all__ = ["PredictiveMixture", "explained", "most_probable"]
+__all__ = ["PredictiveMixture"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -265,44 +264,3 @@ class PredictiveMixture:
         residuals = np.moveaxis(Y[:, None, :] - predictions.means, 0, 2)
         whitened = np.linalg.solve(cholesky(self.noise_shapes), residuals)
         return np.asarray(np.sum(whitened**2, axis=1).T / predictions.factors)
-
-
-def most_probable(mixture: PredictiveMixture, U: Array, Y: Array) -> NDArray[np.intp]:
-    """Component (n,) with the largest probability given u (n, q) and y (n, d); last: unseen."""
-    labels = np.empty(U.shape[0], dtype=np.intp)
-    start = 0
-    for block in mixture.predictions(U):
-        rows = slice(start, start + block.log_weights.shape[0])
-        log_terms = mixture.log_output_densities(block, Y[rows])
-        labels[rows] = np.argmax(log_terms + block.log_weights, axis=1)
-        start = rows.stop
-    return labels
-
-
-def explained(mixture: PredictiveMixture, U: Array, Y: Array, level: float) -> NDArray[np.bool_]:
-    """
-    Tell which samples some component holds to be its own.
-
-    A sample is when neither its input nor its output lies among the `level` that the component
-    expects farthest out: both squared distances, divided by their dimensions, are F-distributed.
-
-    Parameters
-    ----------
-    U, Y : (n, q), (n, d)
-        Regressors and outputs, in standard units.
-    level
-        Share of its own samples that a component would not recognise, by either.
-    """
-    m, d = mixture.n_inputs, mixture.n_outputs
-    input_dofs = 2.0 * mixture.exponents[:-1] - m
-    input_limits = m / input_dofs * fdtri(m, input_dofs, 1.0 - level)
-    output_limits = d * fdtri(d, mixture.dofs[:-1], 1.0 - level)
-    result = np.empty(U.shape[0], dtype=bool)
-    start = 0
-    for block in mixture.predictions(U):
-        rows = slice(start, start + block.log_weights.shape[0])
-        near = mixture.distances(U[rows])[:, :-1] <= input_limits
-        near &= mixture.output_distances(block, Y[rows])[:, :-1] <= output_limits
-        result[rows] = np.any(near, axis=1)
-        start = rows.stop
-    return result

@@ -96,11 +96,11 @@ def stochastic_variational_bayes(
     bounds: list[float] = []
     converged = False
     step_index = 0
+    learning = learning.arranged()
     for completed in range(max_passes - 1):
         estimates = []
         for rows in np.array_split(generator.permutation(Z.shape[0]), n_batches):
-            learning = learning.arranged()
-            forms = learning.forms()
+            forms = learning.posterior.expected_log_joint_forms()
             share = total_weight / float(np.sum(weights[rows]))
             expectation = Expectation(Z[rows], weights[rows], learning.prior.n_inputs)
             log_normalizer, of_batch = expectation(forms, learning.names, of_all=True)
@@ -108,11 +108,10 @@ def stochastic_variational_bayes(
             # With all samples in one batch there is nothing to average over.
             step = schedule.step(step_index) if n_batches > 1 else 1.0
             new = (1.0 - step) * learning.new + step * share * of_batch
-            learning = replace(learning, new=new)
+            learning = replace(learning, new=new).arranged()
             estimates.append(entropy + learning.log_evidence() - learning.constant)
             step_index += 1
-        learning = learning.arranged().with_scales_refitted(fit_scales, fit_concentration)
-        learning = learning.fully_united()
+        learning = learning.with_scales_refitted(fit_scales, fit_concentration).fully_united()
         bounds.append(float(np.mean(estimates)))
         if callback is not None:
             callback(completed + 1, max_passes, bounds[-1] / total_weight)

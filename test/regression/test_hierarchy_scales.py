@@ -42,7 +42,8 @@ def test_refitting_the_scales_never_lowers_their_evidence(
         values.append(
             prior.log_evidence(problem.scatter, problem.groups) + prior.log_prior_of_scales(guess)
         )
-        prior = prior.refitted(guess, problem.scatter, problem.groups)
+        posterior = prior.posterior(problem.scatter, problem.groups)
+        prior = prior.refitted(guess, posterior)
     assert np.all(np.diff(values) >= -1e-9 * np.maximum(np.abs(values[1:]), 1.0))
 
 

@@ -94,7 +94,7 @@ def test_refitting_never_lowers_evidence_and_prior_of_scales(seed, m, d, n_compo
     scatter = random_statistics(generator, m, d, n_components, n_features)
     values = [objective(prior, guess, scatter)]
     for _ in range(8):
-        prior = prior.refitted(guess, scatter, np.arange(n_components))
+        prior = prior.refitted(guess, prior.posterior(scatter, np.arange(n_components)))
         values.append(objective(prior, guess, scatter))
     assert np.all(np.diff(values) >= -1e-9 * np.abs(values[1:]))
     assert values[-1] > values[0]
@@ -127,7 +127,7 @@ def test_refitting_ends_where_evidence_and_prior_of_scales_are_highest(m, d):
     guess = prior = random_prior(generator, m, d)
     scatter = random_statistics(generator, m, d, 4)
     for _ in range(1500):
-        prior = prior.refitted(guess, scatter, np.arange(4))
+        prior = prior.refitted(guess, prior.posterior(scatter, np.arange(4)))
     best = minimize(
         lambda log_scales: -objective(with_scales(guess, log_scales), guess, scatter),
         np.log(scales_of(guess)),
@@ -141,7 +141,9 @@ def test_refitting_leaves_the_given_prior_and_what_is_no_scale_as_it_was():
     generator = np.random.default_rng(4)
     prior = random_prior(generator, 2, 2)
     before = scales_of(prior).copy()
-    refitted = prior.refitted(prior, random_statistics(generator, 2, 2, 3), np.arange(3))
+    refitted = prior.refitted(
+        prior, prior.posterior(random_statistics(generator, 2, 2, 3), np.arange(3))
+    )
     np.testing.assert_array_equal(scales_of(prior), before)
     assert np.all(scales_of(refitted) != before)
     for part, names in (("gate", ("mean", "dof")), ("regression", ("mean", "dof"))):

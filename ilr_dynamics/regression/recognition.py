@@ -1,0 +1,106 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Which known component a new sample belongs to, before inference decides: one that recognises it.
+
+A component recognises a sample when neither its input nor its output lies among the share that it
+expects farthest out: both squared distances, divided by their dimensions, are F-distributed. Few
+components have the input of a sample so near, and only those are asked about its output.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import fdtri
+
+from .linear_algebra import cholesky, inverse_triangular, log_determinant, multivariate_log_gamma
+from .predictive import PredictiveMixture
+from .products import pairwise_products
+
+__all__ = ["most_probable_recognising"]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+# Rows worked on at a time: bounds the memory of arrays over (rows, components).
+BLOCK_ROWS = 512
+
+
+def most_probable_recognising(
+    mixture: PredictiveMixture, U: Array, Y: Array, level: float
+) -> Indices:
+    """
+    Component (n,) that is most probable of those that recognise a sample.
+
+    The last one, the unseen, where none does or where it is more probable itself.
+
+    Parameters
+    ----------
+    mixture
+        The components; the last is the unseen one.
+    U, Y : (n, q), (n, d)
+        Regressors and outputs, in standard units.
+    level
+        Share of its own samples that a component would not recognise, by either.
+    """
+    m, d, unseen = mixture.n_inputs, mixture.n_outputs, mixture.dofs.size - 1
+    input_dofs = 2.0 * mixture.exponents - m
+    input_limits = m / input_dofs * fdtri(m, input_dofs, 1.0 - level)
+    output_limits = d * fdtri(d, mixture.dofs, 1.0 - level)
+    # Of the unseen component is only asked how probable it is.
+    input_limits[unseen] = output_limits[unseen] = np.inf
+    densities = _OutputDensities(mixture)
+    labels = np.empty(U.shape[0], dtype=np.intp)
+    for start in range(0, U.shape[0], BLOCK_ROWS):
+        block = slice(start, start + BLOCK_ROWS)
+        distances = mixture.distances(U[block])
+        rows, components = np.nonzero(distances <= input_limits)
+        output_distances, log_densities = densities(U[block], Y[block], rows, components)
+        own = output_distances <= output_limits[components]
+        rows, components = rows[own], components[own]
+        log_terms = (
+            mixture.log_constants[components]
+            - mixture.exponents[components] * np.log1p(distances[rows, components])
+            + log_densities[own]
+        )
+        # The best of each row comes last; each has one, the unseen.
+        order = np.lexsort((log_terms, rows))
+        last = np.flatnonzero(np.diff(rows[order], append=-1))
+        labels[block] = components[order[last]]
+    return labels
+
+
+class _OutputDensities:
+    """Student-t densities of outputs for chosen pairs of samples and components."""
+
+    def __init__(self, mixture: PredictiveMixture) -> None:
+        d, dofs = mixture.n_outputs, mixture.dofs
+        self._maps, self._dofs, self._d = mixture.maps, dofs, d
+        self._widening = mixture.widening_coefficients
+        factor = cholesky(mixture.noise_shapes)
+        self._inverse_factor = inverse_triangular(factor)
+        self._constants = (
+            multivariate_log_gamma(0.5 * (dofs + d), 1)
+            - multivariate_log_gamma(0.5 * dofs, 1)
+            - 0.5 * d * np.log(np.pi * dofs)
+            - 0.5 * log_determinant(factor)
+        )
+
+    def __call__(
+        self, U: Array, Y: Array, rows: Indices, components: Indices
+    ) -> tuple[Array, Array]:
+        """Squared distances and log densities (n_pairs,) of samples (n, q), (n, d)."""
+        means = np.einsum("pdq,pq->pd", self._maps[components], U[rows])
+        products = pairwise_products(U)[rows]
+        widened = 1.0 + np.einsum("pc,pc->p", self._widening[components], products)
+        residuals = Y[rows] - means
+        whitened = np.einsum("pij,pj->pi", self._inverse_factor[components], residuals)
+        distances = np.sum(whitened**2, axis=1) / widened
+        dofs = self._dofs[components]
+        log_densities = (
+            self._constants[components]
+            - 0.5 * self._d * np.log(widened)
+            - 0.5 * (dofs + self._d) * np.log1p(distances / dofs)
+        )
+        return distances, log_densities
