@@ -188,7 +188,7 @@ class Predictor:
         np.subtract(x, self._inputs.location, out=self._x)
         self._x /= self._inputs.scale
         # Of what is not finite the comparison is false too.
-        if not self._x.dot(self._x) < MAX_STANDARD_VALUE**2:
+        if not np.abs(self._x).max() < MAX_STANDARD_VALUE:
             raise InvalidDataError(
                 f"a query must be finite and lie less than {MAX_STANDARD_VALUE:.0e} scales from "
                 f"the location, got {x.tolist()}"
