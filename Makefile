@@ -4,7 +4,7 @@
 # Every target sets up first what is missing. See tools/setup.
 
 ARGS ?=
-NAME ?=
+NAME ?= *
 
 .PHONY: help setup demo test lint bench clean
 
@@ -12,7 +12,7 @@ help:
 	@echo "make demo                the main job: record, learn, track; table and pictures"
 	@echo "make test                the tests (ARGS='-k name' for some)"
 	@echo "make lint                ruff and mypy"
-	@echo "make bench [NAME=x]      the list of benchmarks, or benchmarks/x.py (NAME='*': all)"
+	@echo "make bench [NAME=x]      all of benchmarks/, or benchmarks/x.py"
 	@echo "make setup               only the environment and the build"
 	@echo "make clean               remove what the set-up and the tests made"
 	@echo "PYTHON=python3.12 make ...   with another Python"
