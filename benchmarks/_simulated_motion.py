@@ -1,10 +1,11 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated arm for benchmarks: controller and plant in lock-step, samples as recorded."""
+"""The simulated arms for benchmarks: controller and plant in lock-step, samples as recorded."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,39 +31,47 @@ __all__ = ["Arm", "inverse_dynamics_samples", "recorded_samples"]
 
 Array = NDArray[np.float64]
 
-# The frozen gains of the tracking experiments.
-GAINS = Gains([40.0, 60.0, 25.0, 15.0], [3.0, 5.0, 1.5, 1.0])
+# The frozen gains of the tracking experiments, and those of config/wam7.yaml.
+GAINS = {
+    "wam4": Gains([40.0, 60.0, 25.0, 15.0], [3.0, 5.0, 1.5, 1.0]),
+    "wam7": Gains([40.0, 60.0, 25.0, 15.0, 5.0, 5.0, 2.0], [3.0, 5.0, 1.5, 1.0, 0.2, 0.2, 0.04]),
+}
+# Of a joint's torque limit in a second; the wrist, as in config/wam7.yaml, turns friction round.
+TORQUE_RATE = np.array([5.0] * 4 + [12.0, 12.0, 15.0])
 KNOT_RATE = 50.0
 
 
 class Arm:
     """
-    The simulated four-joint arm with its models.
+    A simulated arm with its models.
 
     Parameters
     ----------
     seed
         Of encoder and ripple phases and of the joint offset.
+    name
+        "wam4" or "wam7".
     """
 
-    def __init__(self, seed: int) -> None:
-        self.description = load_description("wam4")
+    def __init__(self, seed: int, name: str = "wam4") -> None:
+        self.description = load_description(name)
         self.model = RigidBodyModel(self.description)
-        self.plant = WamPlant(self.description, load_plant_config("wam4"), seed=seed)
+        self.plant = WamPlant(self.description, load_plant_config(name), seed=seed)
+        self._gains = GAINS[name]
 
     def controller(self, feedforward: FeedForward | None) -> TrackingController:
         """Return the low-gain PD controller with a feed-forward torque."""
-        arm = self.description
+        arm, n = self.description, self.description.n_joints
         limits = JointLimits(
             arm.joint_names,
             arm.position_lower,
             arm.position_upper,
             arm.velocity_limit,
             arm.torque_limit,
-            torque_rate=arm.torque_limit / 0.2,
+            torque_rate=TORQUE_RATE[:n] * arm.torque_limit,
         )
-        supervision = Supervision(np.full(4, 0.2), np.full(4, 0.5), np.full(4, 3.0))
-        return TrackingController(limits, GAINS, supervision, feedforward)
+        supervision = Supervision(np.full(n, 0.2), np.full(n, 0.5), np.full(n, 3.0))
+        return TrackingController(limits, self._gains, supervision, feedforward)
 
     def joint_path(self, path: ToolPath) -> JointPath:
         """Return the joint motion whose tool point follows a path."""
@@ -85,22 +94,35 @@ def recorded_samples(arm: Arm, controller: TrackingController, path: JointPath) 
     return training_samples(recording)
 
 
-def inverse_dynamics_samples(n_samples: int, seed: int) -> tuple[Array, Array]:
+def inverse_dynamics_samples(
+    n_samples: int, seed: int, name: str = "wam4", periods: Sequence[float] | None = None
+) -> tuple[Array, Array]:
     """
-    Inputs [q, qd, qdd] and torques of figure-eights at all training speeds, one after the other.
+    Inputs [q, qd, qdd] and torques of figure-eights at several speeds, one after the other.
 
     Tracked by the analytic model and the low-gain PD controller; an equal share of the samples is
     of each speed, in the order of time, from when the motion has its full size. (What comes before
     is the same for all: each speed again begins in the same posture, with whatever friction held
     the arm there, and batches of it disagree about the torque.)
 
+    Parameters
+    ----------
+    n_samples
+        As many as each speed has, at most.
+    seed
+        Of the arm.
+    name
+        Of the arm.
+    periods
+        Time for one eight, s; by default all of the training.
+
     Returns
     -------
-    X : (n_samples, 12)
-    Y : (n_samples, 4)
+    X : (n_samples, 3 n_joints)
+    Y : (n_samples, n_joints)
     """
-    arm = Arm(seed)
-    periods = training_periods()
+    arm = Arm(seed, name)
+    periods = training_periods() if periods is None else periods
     parts = []
     for period in periods:
         path = figure_eight(period)

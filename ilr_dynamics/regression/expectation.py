@@ -34,9 +34,10 @@ LEAF_SIZE = 64
 # Leaves worked on at a time when all components are asked: bounds the memory, and what a thousand
 # components say about them is still in the cache when it is compared.
 BLOCK_LEAVES = 8
-# Components with a share below exp(-40) of a sample's largest are left out: all that may be left
-# out of a thousand add up to less than rounding does.
-NEGLIGIBLE_LOG_SHARE = -40.0
+# Components with a share below exp(-150) of a sample's largest are left out. Below exp(-37) it is
+# lost in rounding, but until all are asked again components may grow into it: with this margin
+# bounds agreed to 1e-7 with those of asking all each time, with exp(-70) to 2e-4.
+NEGLIGIBLE_LOG_SHARE = -150.0
 # Products of samples are kept between iterations up to this size; beyond it they are made anew.
 MAX_KEPT_BYTES = 2**28
 

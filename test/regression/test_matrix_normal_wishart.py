@@ -1,5 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
+from dataclasses import replace
+
 import naive_ilr as naive
 import numpy as np
 import pytest
@@ -69,6 +71,16 @@ def test_no_data_leave_the_prior(seed, m, d):
     q = m + 1
     nothing = (np.zeros(1), np.zeros((1, q, q)), np.zeros((1, d, q)), np.zeros((1, d, d)))
     assert_equal_families(update_matrix_normal_wishart(prior, *nothing), prior)
+
+
+@settings(max_examples=30)
+@given(SEEDS, SIZES, SIZES)
+def test_what_an_update_finds_on_its_way_is_what_its_parameters_lead_to(seed, m, d):
+    _, prior, X, Y, weights = drawn(seed, m, d)
+    posterior = update_matrix_normal_wishart(prior, *statistics_of(with_one(X), Y, weights))
+    anew = replace(posterior)
+    np.testing.assert_allclose(posterior.slope_covariance, anew.slope_covariance, rtol=1e-9)
+    np.testing.assert_allclose(posterior.log_normalizer(), anew.log_normalizer(), rtol=1e-12)
 
 
 @settings(max_examples=30)

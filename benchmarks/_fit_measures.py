@@ -1,0 +1,221 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""
+What is measured of learning, each in a process of its own: fit.py calls this file.
+
+    python _fit_measures.py NAME FILE [SETTING=VALUE...]
+
+FILE (.npz) holds the arrays; the figures are printed as one line of JSON. Times are of the wall
+clock; those of the processor are beside them, as other programs may want the same cores.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ilr_dynamics.regression import ILR, inference
+from ilr_dynamics.regression.inference import InferenceResult, IterationCallback, start
+from ilr_dynamics.regression.initialization import (
+    assignment_statistics,
+    k_means_plus_plus,
+    nearest_seed,
+)
+from ilr_dynamics.regression.mixture import extend
+
+Array = NDArray[np.float64]
+Figures = dict[str, float]
+
+# What the bound may still change by, relatively, twice in a row.
+SETTLED = 1e-5
+STOCHASTIC = {"inference": "stochastic", "batch_size": 2000, "step_rate": 0.6}
+
+
+class Clock:
+    """Wall-clock and processor time of what happened between its readings."""
+
+    def __init__(self) -> None:
+        self._times = [self._now()]
+
+    def read(self) -> None:
+        self._times.append(self._now())
+
+    def intervals(self) -> Array:
+        """Time (n, 2) between readings, s."""
+        return np.diff(self._times, axis=0)
+
+    def total(self) -> Array:
+        """Time (2,) from the beginning to the last reading, s."""
+        return np.subtract(self._times[-1], self._times[0])
+
+    @staticmethod
+    def _now() -> tuple[float, float]:
+        return time.perf_counter(), time.process_time()
+
+
+def iteration(X: Array, Y: Array, n_components: int, n_iterations: int) -> Figures:
+    """Time of the first iteration and mean of the later ones, with the bounds of dense ones."""
+    clock = Clock()
+    sparse = _iterated(X, Y, n_components, n_iterations, clock)
+    first, *later = clock.intervals()[1:]
+    with _all_components_asked():
+        dense = _iterated(X, Y, n_components, n_iterations, Clock())
+    difference = np.abs(sparse.lower_bounds / dense.lower_bounds - 1.0)
+    return {
+        "dense_iteration_s": first[0],
+        "dense_iteration_cpu_s": first[1],
+        "iteration_s": np.mean(later, axis=0)[0],
+        "iteration_cpu_s": np.mean(later, axis=0)[1],
+        "bound_max_rel_difference": difference.max(),
+        "components": len(sparse.groups),
+    }
+
+
+def growth(X: Array, Y: Array, n_components: int, n_iterations: int) -> Figures:
+    """Mean time of the iterations after the first."""
+    clock = Clock()
+    result = _iterated(X, Y, n_components, n_iterations, clock)
+    mean = np.mean(clock.intervals()[2:], axis=0)
+    return {"iteration_s": mean[0], "iteration_cpu_s": mean[1], "components": len(result.groups)}
+
+
+def full_fit(X: Array, Y: Array, n_components: int) -> Figures:
+    """Time of a fit until the bound has settled, and the most memory the process has held."""
+    bounds: list[float] = []
+
+    def stop_when_settled(_iteration: int, _max_iterations: int, bound: float) -> None:
+        bounds.append(bound)
+        changes = np.abs(np.diff(bounds[-3:]))
+        if changes.size == 2 and np.all(changes < SETTLED * abs(bound)):
+            raise _Settled
+
+    clock = Clock()
+    model = ILR(n_components, max_iterations=1000, tolerance=1e-300)
+    try:
+        model.fit(X, Y, callback=stop_when_settled)
+    except _Settled:
+        clock.read()
+    seconds, cpu_seconds = clock.total()
+    return {
+        "full_fit_s": seconds,
+        "full_fit_cpu_s": cpu_seconds,
+        "full_fit_peak_gb": _peak_gb(),
+        "full_fit_iterations": len(bounds),
+    }
+
+
+def partial_fit(X: Array, Y: Array, X_new: Array, Y_new: Array, n_known: int) -> Figures:
+    """Time of an update that may open as many components as ILR does by default."""
+    model = ILR(n_known).fit(X, Y)
+    model.n_components = ILR().n_components
+    known = model.n_active_
+    clock = Clock()
+    model.partial_fit(X_new, Y_new)
+    clock.read()
+    seconds, cpu_seconds = clock.total()
+    return {
+        "partial_fit_s": seconds,
+        "partial_fit_cpu_s": cpu_seconds,
+        "partial_fit_known": known,
+        "partial_fit_components": len(model.groups_),
+        "partial_fit_iterations": len(model.lower_bounds_),
+    }
+
+
+def stochastic(
+    X: Array, Y: Array, X_test: Array, Y_test: Array, n_components: int, n_passes: int
+) -> Figures:
+    """Time and held-out log density of stochastic inference, relative to those of batches."""
+    found = {}
+    for name, settings in {
+        "batch": {},
+        "svi": {**STOCHASTIC, "max_iterations": n_passes},
+    }.items():
+        clock = Clock()
+        model = ILR(n_components, **settings).fit(X, Y)
+        clock.read()
+        density = float(np.mean(model.log_predictive_density(X_test, Y_test)))
+        found[name] = (*clock.total(), density)
+    (batch_s, batch_cpu_s, batch), (svi_s, svi_cpu_s, svi) = found["batch"], found["svi"]
+    return {
+        "batch_fit_s": batch_s,
+        "svi_fit_s": svi_s,
+        # Of the processor: the runs are one after the other, among other programs.
+        "svi_time_ratio": svi_cpu_s / batch_cpu_s,
+        "svi_wall_time_ratio": svi_s / batch_s,
+        "svi_gap_nats": batch - svi,
+    }
+
+
+class _Settled(Exception):
+    """Ends a fit."""
+
+
+@contextmanager
+def _all_components_asked() -> Iterator[None]:
+    """Ask all components in every iteration."""
+    usual, inference.OF_ALL_INTERVAL = inference.OF_ALL_INTERVAL, 1
+    try:
+        yield
+    finally:
+        inference.OF_ALL_INTERVAL = usual
+
+
+def _iterated(
+    X: Array, Y: Array, n_components: int, n_iterations: int, clock: Clock
+) -> InferenceResult:
+    """Iterate from k-means++ with the prior of ILR; the clock is read before and after each."""
+    prior = ILR()._stated_prior(X.shape[1], 0, Y.shape[1])
+    inputs = (X - X.mean(axis=0)) / X.std(axis=0)
+    outputs = (Y - Y.mean(axis=0)) / Y.std(axis=0)
+    Z = extend(np.column_stack([inputs, np.ones(len(X))]), outputs)
+    weights = np.ones(len(X))
+    seeds = k_means_plus_plus(inputs, weights, n_components, np.random.default_rng(0))
+    initial = assignment_statistics(Z, weights, nearest_seed(inputs, seeds), len(seeds))
+    learning = start(weights, prior, prior, np.zeros_like(initial), initial, np.arange(len(seeds)))
+
+    def read_clock(_iteration: int, _max_iterations: int, _bound: float) -> None:
+        clock.read()
+
+    callback: IterationCallback = read_clock
+    clock.read()
+    return inference.variational_bayes(
+        Z,
+        weights,
+        learning,
+        max_iterations=n_iterations,
+        tolerance=1e-300,
+        fit_scales=True,
+        callback=callback,
+    )
+
+
+def _peak_gb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+
+
+MEASURES: dict[str, Callable[..., Figures]] = {
+    measure.__name__: measure for measure in (iteration, growth, full_fit, partial_fit, stochastic)
+}
+
+
+def main() -> int:
+    """Measure what the arguments say."""
+    name, path, *settings = sys.argv[1:]
+    with np.load(path, allow_pickle=False) as data:
+        arrays = dict(data)
+    numbers = {key: int(value) for key, value in (setting.split("=") for setting in settings)}
+    figures = MEASURES[name](**arrays, **numbers)
+    print(json.dumps({key: float(f"{value:.4g}") for key, value in figures.items()}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
