@@ -5,6 +5,7 @@
 from ilr_dynamics.control.closed_loop import TrackingResult, track
 from ilr_dynamics.control.command import Command
 from ilr_dynamics.control.confidence import ConfidenceGate
+from ilr_dynamics.control.driver_watch import DriverWatch
 from ilr_dynamics.control.feedforward import (
     FeedForward,
     FeedForwardTorque,
@@ -24,6 +25,7 @@ from ilr_dynamics.control.velocity_estimate import VelocityEstimate
 __all__ = [
     "Command",
     "ConfidenceGate",
+    "DriverWatch",
     "FeedForward",
     "FeedForwardTorque",
     "Gains",

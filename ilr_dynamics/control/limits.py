@@ -18,7 +18,9 @@ __all__ = ["JointLimits", "check_motion", "check_path", "limit_torque"]
 Array = NDArray[np.float64]
 
 # A cubic or quintic between two points may swing beyond both; so many samples show it.
-_SAMPLES_PER_SEGMENT = 9
+_SAMPLES_PER_SEGMENT = 25
+# Time in which the largest torque must fade at the rate limit, s.
+_LONGEST_RELEASE = 10.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +38,13 @@ class JointLimits:
     torque : ndarray
         Largest magnitude of a command, Nm.
     torque_rate : ndarray
-        Largest change of the command, Nm/s.
+        Largest change of the command, Nm/s; large enough to take the largest torque back within
+        10 s, because whatever goes wrong, that is what must still be possible.
+
+    Raises
+    ------
+    InvalidParameterError
+        If values are not finite, too few, or negative, or a lower limit is not below the upper.
     """
 
     joints: tuple[str, ...]
@@ -55,6 +63,15 @@ class JointLimits:
             raise InvalidParameterError(
                 "every lower position limit must be below the upper one, got "
                 f"{self.position_lower.tolist()} and {self.position_upper.tolist()} rad"
+            )
+
+        if (
+            not (self.torque_rate > 0.0).all()
+            or (self.torque > _LONGEST_RELEASE * self.torque_rate).any()
+        ):
+            raise InvalidParameterError(
+                f"torque_rate is {self.torque_rate.tolist()} Nm/s: expected positive values that "
+                f"take torques of {self.torque.tolist()} Nm back within {_LONGEST_RELEASE:g} s"
             )
 
     def reaching(self, position: Array) -> JointLimits:

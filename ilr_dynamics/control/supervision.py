@@ -17,6 +17,10 @@ __all__ = ["Supervision"]
 
 Array = NDArray[np.float64]
 
+# Of a position from one state to the next, whatever the time between them, rad: encoders are
+# coarse, and stamps not exact.
+_JUMP = 0.05
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Supervision:
@@ -89,6 +93,32 @@ class Supervision:
                 f"expected at most {self.velocity[joint]:g} rad/s"
             )
         return None
+
+    def jump(self, change: Array, elapsed: float, joints: tuple[str, ...]) -> str | None:
+        """Return what is wrong with a change of the measured position, or None.
+
+        Twice as fast as the bound on velocities, and then some, an arm does not move: a bit is
+        wrong, a counter has wrapped, or somebody else sends joint states too. An arm that must not
+        move so fast in reality is found by its velocity.
+
+        Parameters
+        ----------
+        change : ndarray of shape (n_joints,)
+            Since the last usable state, rad.
+        elapsed : float
+            Time since then, s.
+        joints : tuple of str
+            Names for the text.
+        """
+        largest = _JUMP + 2.0 * elapsed * self.velocity
+        beyond = np.abs(change) > largest
+        if not beyond.any():
+            return None
+        joint = int(np.argmax(np.abs(change) - largest))
+        return (
+            f"joint {joints[joint]} has moved by {change[joint]:.3f} rad within {elapsed:.3f} s: "
+            f"expected at most {largest[joint]:.3f} rad"
+        )
 
     def held_share(self, since_fault: float) -> float:
         """Return the share of the holding torque, in [0, 1], at a time (s) after a fault."""

@@ -50,6 +50,11 @@ class TrackingController:
     reference_fade : float
         Time over which the difference between the present reference and a new trajectory
         fades, s.
+
+    Attributes
+    ----------
+    refusal : str
+        Why the last joint state that was not usable was not.
     """
 
     def __init__(
@@ -94,6 +99,7 @@ class TrackingController:
         """Forget the past: the next joint state is the first, and the torque starts at zero."""
         n_joints = len(self.limits.joints)
         self._mode = Mode.WAITING
+        self.refusal = ""
         self._fault = ""
         self._fault_time = 0.0
         self._blind = False
@@ -141,15 +147,25 @@ class TrackingController:
             self._source.brake(self.supervision.deceleration, self.limits)
 
     def hold(self) -> None:
-        """As `stop`, but a fault ends: the arm is held where it was last measured."""
+        """As `stop`, but a fault ends: the arm is held where it was last measured.
+
+        Not without joint states, when nothing can be held: the fault then stays.
+        """
         if self._mode is not Mode.FAULT:
             self.stop()
+            return
+        if self._blind:
             return
         self._enter(Event.HOLD)
         self._fault = ""
         self._blind = False
         self._source.hold(self._position)
         self._crossfade.begin()
+
+    def fail(self, reason: str) -> None:
+        """Go to fault for a reason found elsewhere; nothing happens before the first state."""
+        if self._mode is not Mode.WAITING:
+            self._fail(reason)
 
     def step(self, time: float, position: Array, velocity: Array) -> Command | None:
         """Answer a joint state.
@@ -164,18 +180,25 @@ class TrackingController:
         Returns
         -------
         Command or None
-            None if the state is not usable: not finite, or no newer than the last one. Nothing
-            is to be sent then; if that goes on, the driver's watchdog acts, and the next usable
-            state is a fault.
+            None if the state is not usable: not finite, no newer than the last one, or farther
+            from it than the arm can have moved. Nothing is to be sent then; if that goes on, the
+            driver's watchdog acts, and the next usable state is a fault. `refusal` says why.
         """
         if not (math.isfinite(time) and np.isfinite(position + velocity).all()):
+            self.refusal = "not finite"
             return None
         if self._mode is Mode.WAITING:
             self._begin(time, position)
         elapsed = time - self._time
         timeout = self.supervision.input_timeout
         if -timeout < elapsed <= 0.0:
+            self.refusal = "not newer than the last one"
             return None
+        if 0.0 < elapsed <= timeout:
+            jump = self.supervision.jump(position - self._position, elapsed, self.limits.joints)
+            if jump is not None:
+                self.refusal = jump
+                return None
         self._time, self._position = time, position
         self._blind = False
         if abs(elapsed) > timeout:
@@ -220,6 +243,21 @@ class TrackingController:
             carried = self._fault_feedforward(self._source.reference).torque
             if np.isfinite(carried).all():
                 wanted = share * carried
+        return self._toward(wanted)
+
+    def step_release(self) -> Array | None:
+        """Take the torque back, one period after the other, before nothing is sent any more.
+
+        Returns
+        -------
+        ndarray of shape (n_joints,) or None
+            Torque to be sent, Nm; None once it is zero.
+        """
+        if not self._torque.any():
+            return None
+        return self._toward(np.zeros_like(self._torque))
+
+    def _toward(self, wanted: Array) -> Array:
         self._torque = limit_torque(wanted, self._torque, self.limits, self._period)
         return self._torque
 
@@ -228,7 +266,7 @@ class TrackingController:
 
     def _begin(self, time: float, position: Array) -> None:
         self._enter(Event.STATE)
-        self._time = time - self._period
+        self._time, self._position = time - self._period, position
         self._source = ReferenceSource(position, time, self._reference_fade)
         self._crossfade.begin()
 
@@ -242,6 +280,7 @@ class TrackingController:
 
     def _supervised_reference(self, velocity: Array) -> Reference:
         if self._mode is Mode.FAULT:
+            self._yield(velocity)
             return self._source.advance(self._time)
         if self._mode is not Mode.HOLDING and self._source.finished(self._time):
             self._end_motion()
@@ -253,6 +292,14 @@ class TrackingController:
             return reference
         self._fail(violation)
         return self._source.advance(self._time)
+
+    def _yield(self, velocity: Array) -> None:
+        """Hold an arm that is led away, or races, where it is now: the PD must not pull."""
+        violation = self.supervision.violation(
+            self._source.reference, self._position, velocity, self.limits.joints
+        )
+        if violation is not None:
+            self._source.hold(self._position)
 
     def _end_motion(self) -> None:
         if self._mode is Mode.TRACKING:

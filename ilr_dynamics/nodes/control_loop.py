@@ -102,6 +102,8 @@ class ControlLoop:
         self._velocity = VelocityEstimate(
             len(joints), self._cutoff, settings.supervision.input_timeout
         )
+        self._driver = settings.driver_watch()
+        self._period = 1.0 / values["rate"]
         self._watchdog = SilenceWatchdog(
             node, values["supervision.silence_timeout"], self._on_silence
         )
@@ -145,18 +147,25 @@ class ControlLoop:
         self._controller.reset()
         self._reader.stamp = None
         self._velocity.reset()
+        self._driver.reset()
         self._watchdog.feed()
         self.statistics.forget()
         self._collector.start()
         self._active = True
 
     def deactivate(self) -> None:
-        """Send zero torque and answer no more."""
+        """Take the torque back at the rate limit, which takes some tenths of a second at most.
+
+        Nothing else happens meanwhile, and joint states are answered no more.
+        """
         if not self._active:
             return
         self._active = False
         stamp = self._reader.stamp
         if stamp is not None:
+            while (torque := self._controller.step_release()) is not None:
+                self._send(stamp, torque)
+                time.sleep(self._period)
             # A forward_command_controller would go on with its last torque for ever.
             self._send(stamp, np.zeros(len(self._settings.limits.joints)))
             # The process may end next, and what is on its way would end with it.
@@ -183,6 +192,7 @@ class ControlLoop:
         self._controller.gains = settings.gains
         self._controller.limits = settings.limits
         self._controller.supervision = settings.supervision
+        self._driver = settings.driver_watch()
         self._controller.set_feedforward(settings.feedforward(self._physics, self._predictor))
 
     def set_predictor(self, predictor: Predictor, model: str) -> None:
@@ -205,18 +215,23 @@ class ControlLoop:
             return
         start = time.perf_counter()
         try:
-            stamp, position, velocity = self._reader.read(message)
+            stamp, position, velocity, effort = self._reader.read(message)
         except InvalidDataError as error:
             self._refuse(str(error))
             return
         if velocity is None:
             velocity = self._velocity(stamp, position)
             self._events.velocity_missing(self._cutoff)
+        violation = self._driver.violation(stamp, effort, self._settings.limits.joints)
+        if violation is not None:
+            self._controller.fail(violation)
+            self._driver.reset()
         command = self._controller.step(stamp, position, velocity)
         if command is None:
-            self._refuse("not finite or not newer than the last one")
+            self._refuse(self._controller.refusal)
             return
         self._send(message.header.stamp, command.torque)
+        self._driver.commanded(command.torque)
         self._watchdog.feed()
         self._report(message, command, start, time.perf_counter() - start)
 

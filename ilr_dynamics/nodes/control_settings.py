@@ -10,6 +10,7 @@ from typing import Any
 
 from ilr_dynamics.control import (
     ConfidenceGate,
+    DriverWatch,
     FeedForward,
     Gains,
     JointLimits,
@@ -36,6 +37,8 @@ class ControlSettings:
     gate: ConfidenceGate
     controller: str
     fallback: str
+    effort_error: float
+    answer_timeout: float
 
     @classmethod
     def from_values(
@@ -76,6 +79,11 @@ class ControlSettings:
             ),
             controller=values["controller"],
             fallback=values["feedforward.fallback"],
+            # What the driver adds is at work beside the command.
+            effort_error=(
+                0.0 if values["driver_compensates_gravity"] else values["supervision.effort_error"]
+            ),
+            answer_timeout=values["supervision.answer_timeout"],
         )
         settings._check_sizes(len(joints))
         return settings
@@ -99,6 +107,11 @@ class ControlSettings:
         if predictor is None:
             return fallback
         return LearnedFeedForward(predictor, self.gate, fallback)
+
+    def driver_watch(self) -> DriverWatch:
+        """Return what watches the driver's answer, or a watch that never barks."""
+        tolerance = self.effort_error * self.limits.torque if self.effort_error > 0.0 else None
+        return DriverWatch(tolerance, self.answer_timeout)
 
     def _check_sizes(self, n_joints: int) -> None:
         sizes = {

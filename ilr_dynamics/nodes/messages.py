@@ -55,10 +55,10 @@ class JointStateReader:
         self._names: list[str] | None = None
         self._order: NDArray[np.intp] = np.arange(0)
 
-    def read(self, message: JointState) -> tuple[float, Array, Array | None]:
-        """Return time (s), position (n_joints,), rad, and velocity (n_joints,), rad/s.
+    def read(self, message: JointState) -> tuple[float, Array, Array | None, Array | None]:
+        """Return time (s), position (n_joints,), rad, velocity, rad/s, and effort, Nm.
 
-        The velocity is None where the driver measures none: it then sends no velocities or, as
+        Velocity or effort are None where the driver measures none: it then sends none or, as
         ros2_control's joint_state_broadcaster does, only NaN.
 
         Raises
@@ -78,13 +78,18 @@ class JointStateReader:
             )
         self.stamp = message.header.stamp
         position = np.array(message.position)[self._order]
-        velocity = None
-        if message.velocity:
-            velocity = np.array(message.velocity)[self._order]
-            # One number shows next to always that there are some.
-            if velocity[0] != velocity[0] and np.isnan(velocity).all():
-                velocity = None
-        return seconds(self.stamp), position, velocity
+        velocity = self._measured(message.velocity)
+        effort = self._measured(message.effort) if len(message.effort) == n_names else None
+        return seconds(self.stamp), position, velocity, effort
+
+    def _measured(self, values: array[float]) -> Array | None:
+        if not values:
+            return None
+        ordered = np.array(values)[self._order]
+        # One number shows next to always that there are some.
+        if ordered[0] != ordered[0] and np.isnan(ordered).all():
+            return None
+        return ordered
 
 
 class TorqueCommand(Protocol):

@@ -80,7 +80,9 @@ class MotionRequests:
         return self._answer("hold", response)
 
     def _answer(self, asked: str, response: Trigger.Response) -> Trigger.Response:
-        response.success = True
+        # To stop leaves a fault as it is; to hold does too while nobody knows where the arm is.
+        blind = asked == "hold" and bool(self._controller and self._controller.fault)
+        response.success = not blind
         if self._controller is None:
             response.message = "not configured: no torque goes out"
         elif self._controller.mode is Mode.WAITING:

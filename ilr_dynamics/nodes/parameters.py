@@ -109,6 +109,23 @@ PARAMETERS = (
         10.0,
     ),
     Row(
+        "supervision.effort_error",
+        0.0,
+        "how far efforts of the joint states may be from the newest commands, as a share of the "
+        "torque limit; 0: not watched, nor if the driver compensates gravity",
+        "",
+        0.0,
+        1.0,
+    ),
+    Row(
+        "supervision.answer_timeout",
+        0.1,
+        "for how long they may be farther",
+        "s",
+        0.02,
+        10.0,
+    ),
+    Row(
         "supervision.silence_timeout",
         0.5,
         "time without joint states from which on the arm is let down",

@@ -66,7 +66,7 @@ def test_path_on_the_limits_is_accepted():
     [
         (
             JointPath([0.0, 2.0], [[0.0, 0.0], [0.0, 1.5]]),
-            "joint b would be at 1.125 rad at 1.500 s: expected -1 to 1 rad",
+            "joint b would be at 1.062 rad at 1.417 s: expected -1 to 1 rad",
         ),
         (
             JointPath([0.0, 0.1], [[0.0, 0.0], [0.3, 0.0]]),
@@ -84,3 +84,9 @@ def test_path_that_swings_out_between_its_points_is_refused():
     swing = JointPath([0.0, 2.0], [[0.9, 0.0], [0.9, 0.0]], [[1.0, 0.0], [-1.0, 0.0]])
     with pytest.raises(TrajectoryError, match="joint a would be at"):
         check_path(swing, two_joints())
+
+
+@pytest.mark.parametrize("rate", [[0.0, 100.0], [-1.0, 100.0], [0.5, 100.0]])
+def test_a_torque_that_could_not_be_taken_back_is_refused(rate):
+    with pytest.raises(InvalidParameterError, match="torque_rate"):
+        dataclasses.replace(two_joints(), torque=[10.0, 10.0], torque_rate=rate)

@@ -164,8 +164,11 @@ def test_no_trajectory_is_accepted_before_the_first_state(controller, sway):
 
 
 def test_tracking_error_is_a_fault_that_holds_the_measured_position(tracking):
-    where = np.array([0.9, 0.0])
-    command = tracking.step(where)
+    # The arm is pushed away, as fast as it may move.
+    where = tracking.controller.reference.position.copy()
+    while tracking.controller.mode is Mode.TRACKING:
+        where = where + [0.005, 0.0]
+        command = tracking.step(where)
     assert command.mode is Mode.FAULT
     assert "tracking error of joint j1" in tracking.controller.fault
     np.testing.assert_array_equal(command.reference.position, where)
@@ -190,12 +193,12 @@ def test_stop_keeps_a_fault_and_hold_ends_it(cycles, sway):
     cycles.run(0.2)
     cycles.step(velocity=[0.0, 3.1])
     cycles.controller.stop()
-    assert cycles.step([0.2, 0.0]).mode is Mode.FAULT
+    assert cycles.step([0.04, 0.0]).mode is Mode.FAULT
     cycles.controller.hold()
-    command = cycles.step([0.2, 0.0])
+    command = cycles.step([0.04, 0.0])
     assert command.mode is Mode.HOLDING
     assert cycles.controller.fault == ""
-    np.testing.assert_array_equal(command.reference.position, [0.2, 0.0])
+    np.testing.assert_array_equal(command.reference.position, [0.04, 0.0])
 
 
 def test_fault_lets_the_arm_down_if_asked(cycles, gains):
@@ -256,8 +259,75 @@ def test_joint_states_that_come_back_find_a_fault(tracking, limits):
     assert (np.abs(command.torque - torque) <= limits.torque_rate * PERIOD + 1e-12).all()
     tracking.controller.step_blind(0.7)
     assert tracking.controller.fault == "no joint state for 0.700 s"
+    # Nobody knows where the arm is.
+    tracking.controller.hold()
+    assert tracking.controller.mode is Mode.FAULT
+    torque = tracking.controller.step_blind(0.72)
+    later = tracking.controller.step_blind(1.5)
+    assert np.abs(later).sum() <= np.abs(torque).sum()
+    assert tracking.step([0.1, 0.0]).mode is Mode.FAULT
     tracking.controller.hold()
     assert tracking.step([0.1, 0.0]).mode is Mode.HOLDING
+
+
+@pytest.mark.parametrize("jump", [2.0 * np.pi, -1.0, 0.07])
+def test_a_position_that_jumps_is_not_believed(cycles, jump):
+    before = cycles.run(0.2)
+    assert cycles.step([0.0, jump]) is None
+    assert f"joint j2 has moved by {jump:.3f} rad within 0.002 s" in cycles.controller.refusal
+    command = cycles.step()
+    assert command.mode is Mode.HOLDING
+    np.testing.assert_allclose(command.torque, before.torque)
+
+
+def test_a_position_that_has_jumped_for_good_is_a_fault_that_holds_the_new_one(cycles):
+    cycles.run(0.2)
+    answers = [cycles.step([0.0, 1.0]) for _ in range(60)]
+    assert answers[0] is None
+    assert answers[-1].mode is Mode.FAULT
+    np.testing.assert_array_equal(answers[-1].reference.position, [0.0, 1.0])
+    np.testing.assert_array_equal(answers[-1].pd, [0.0, 0.0])
+
+
+def test_an_arm_that_is_moved_in_a_fault_is_held_where_it_comes_to(cycles, supervision):
+    cycles.run(0.2)
+    cycles.step(velocity=[0.0, 3.1])
+    pd = []
+    for k in range(400):
+        where = np.array([0.0, 0.002 * k])
+        pd.append(cycles.step(where, [0.0, 1.0]).pd)
+    # Never farther than a tracking error, however far it is led.
+    stiffness = cycles.controller.gains.kp[1]
+    assert np.abs(pd).max() <= stiffness * supervision.tracking_error[1] + 3.1
+    fast = cycles.step(where + [0.0, 0.004], [0.0, 4.0])
+    np.testing.assert_array_equal(fast.reference.position, where + [0.0, 0.004])
+
+
+def test_the_feedforward_of_a_fault_fades_in(cycles):
+    before = cycles.run(0.3)
+    after = cycles.step(velocity=[0.0, 3.1])
+    assert after.mode is Mode.FAULT
+    np.testing.assert_allclose(after.feedforward.torque, before.feedforward.torque, atol=0.01)
+    np.testing.assert_allclose(cycles.run(0.2).feedforward.torque, [1.0, 1.0])
+
+
+def test_a_fault_found_elsewhere_is_one_here(cycles):
+    cycles.controller.fail("too early")
+    assert cycles.controller.mode is Mode.WAITING
+    cycles.run(0.1)
+    cycles.controller.fail("the driver does not follow")
+    assert cycles.step().mode is Mode.FAULT
+    assert cycles.controller.fault == "the driver does not follow"
+
+
+def test_the_torque_is_taken_back_at_the_rate_limit(cycles, limits):
+    torques = [cycles.run(0.3).torque]
+    while (torque := cycles.controller.step_release()) is not None:
+        torques.append(torque)
+    assert len(torques) > 2
+    np.testing.assert_array_equal(torques[-1], [0.0, 0.0])
+    steps = np.abs(np.diff(torques, axis=0))
+    assert (steps <= limits.torque_rate * PERIOD + 1e-12).all()
 
 
 def test_burst_after_a_dropout_is_answered_within_the_rate_limit(cycles, limits):

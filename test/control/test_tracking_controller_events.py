@@ -62,6 +62,7 @@ class AnyEvents(RuleBasedStateMachine):
         time = self.time + after
         command = self.controller.step(time, position, velocity)
         if command is None:
+            assert self.controller.refusal
             return
         self.time = time
         assert self.controller.mode is not Mode.WAITING
@@ -73,7 +74,8 @@ class AnyEvents(RuleBasedStateMachine):
         # A limit that was lowered is reached at the rate limit.
         bound = np.maximum(self.controller.limits.torque, np.abs(self.torque))
         assert (np.abs(torque) <= bound).all()
-        assert (np.abs(torque - self.torque) <= LIMITS.torque_rate * elapsed + 1e-9).all()
+        rate = self.controller.limits.torque_rate
+        assert (np.abs(torque - self.torque) <= rate * elapsed + 1e-9).all()
         self.torque = torque
 
     @rule(silence=st.floats(0.1, 10.0), ticks=st.integers(1, 100))
@@ -89,9 +91,15 @@ class AnyEvents(RuleBasedStateMachine):
             else:
                 self.check(torque, PERIOD)
 
-    @rule(torque=st.floats(0.0, 20.0))
-    def exchange_limits(self, torque):
-        self.controller.limits = dataclasses.replace(LIMITS, torque=[torque, torque])
+    @rule(torque=st.floats(0.0, 20.0), slower=st.floats(0.1, 1.0))
+    def exchange_limits(self, torque, slower):
+        self.controller.limits = dataclasses.replace(
+            LIMITS, torque=[torque, torque], torque_rate=slower * LIMITS.torque_rate
+        )
+
+    @rule()
+    def fail(self):
+        self.controller.fail("found elsewhere")
 
     @rule(after=steps, position=measured, velocity=measured)
     def any_state(self, after, position, velocity):
@@ -142,6 +150,9 @@ class AnyEvents(RuleBasedStateMachine):
     @precondition(lambda self: self.controller.mode is not Mode.WAITING)
     @rule()
     def deactivate(self):
+        while (torque := self.controller.step_release()) is not None:
+            self.check(torque, PERIOD)
+        assert not self.torque.any()
         self.controller.reset()
         assert self.controller.mode is Mode.WAITING
         self.torque = np.zeros(2)

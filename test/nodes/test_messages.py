@@ -45,7 +45,7 @@ def test_states_are_read_by_name_whatever_their_order():
     reader = JointStateReader(JOINTS)
     for names in (["j1", "j2"], ["j2", "j1"], ["x", "j2", "y", "j1"], ["j1", "j2"]):
         values = [{"j1": 1.0, "j2": 2.0}.get(name, np.nan) for name in names]
-        time, position, velocity = reader.read(state(names, values, [10 * v for v in values]))
+        time, position, velocity, _ = reader.read(state(names, values, [10 * v for v in values]))
         assert time == 3.5
         assert position.tolist() == [1.0, 2.0]
         assert velocity.tolist() == [10.0, 20.0]
@@ -70,9 +70,20 @@ def test_incomplete_state_is_refused(message, text):
 def test_velocity_that_is_not_measured_is_none(velocity):
     reader = JointStateReader(JOINTS)
     message = state(["j2", "j1", "finger"], [2.0, 1.0, np.nan], velocity)
-    _, position, found = reader.read(message)
+    _, position, found, _ = reader.read(message)
     assert position.tolist() == [1.0, 2.0]
     assert found is None
+
+
+@pytest.mark.parametrize(
+    ("effort", "found"),
+    [([], None), ([np.nan] * 3, None), ([5.0, 4.0], None), ([5.0, 4.0, 9.0], [4.0, 5.0])],
+)
+def test_effort_is_read_where_it_is_measured(effort, found):
+    message = state(["j2", "j1", "finger"], [2.0, 1.0, 0.0], [])
+    message.effort = array("d", effort)
+    read = JointStateReader(JOINTS).read(message)[3]
+    assert (None if read is None else read.tolist()) == found
 
 
 def test_reader_recovers_from_an_incomplete_state():

@@ -59,6 +59,7 @@ class Bench:
         self.states: list[ControllerState] = []
         self.diagnostics: list[DiagnosticArray] = []
         self.change_velocity = lambda velocity: velocity
+        self.change_effort = lambda effort: effort
         node.create_subscription(JointState, "joint_torque_command", self.torques.append, 10)
         node.create_subscription(
             ControllerState, f"{NAME}/controller_state", self.states.append, 10
@@ -72,6 +73,7 @@ class Bench:
             name=list(self.joints),
             position=array("d", self.measured.position),
             velocity=array("d", self.change_velocity(self.measured.velocity)),
+            effort=array("d", self.change_effort(self.measured.torque)),
         )
         message.header.stamp = stamp(self.time)
         return message

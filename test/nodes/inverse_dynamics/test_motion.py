@@ -56,6 +56,7 @@ def test_joints_are_read_by_name(arm):
     [
         "nan position",
         "nan velocity of one joint",
+        "position that jumps",
         "missing joint",
         "joint named twice",
         "no positions",
@@ -71,6 +72,8 @@ def test_unusable_state_is_not_answered_and_the_next_is(arm, fault):
         message.position[1] = np.nan
     elif fault == "nan velocity of one joint":
         message.velocity[1] = np.nan
+    elif fault == "position that jumps":
+        message.position[1] += 2.0 * np.pi
     elif fault == "missing joint":
         message.name[0] = "elbow"
     elif fault == "joint named twice":
@@ -135,6 +138,38 @@ def test_silence_lets_the_arm_down(arm):
     # Time stood still, so the next state is not late, and yet the fault stays.
     assert arm.state().mode == ControllerState.FAULT
     assert "no joint state for 0.2" in arm.ask(Trigger, "stop").message
+    assert arm.ask(Trigger, "hold").message == "holding"
+
+
+def test_hold_is_refused_while_nobody_knows_where_the_arm_is(arm):
+    quick = {"supervision__silence_timeout": 0.2, "fault__let_down_time": 0.3}
+    assert arm.set_parameters(**quick).successful
+    arm.run(0.1)
+    arm.spin(1.0)
+    answer = arm.ask(Trigger, "hold", moving=False)
+    assert not answer.success and "no joint state for" in answer.message
+    arm.torques.clear()
+    arm.spin(0.5)
+    assert not arm.torques
+    usual = {"supervision__silence_timeout": 60.0, "fault__let_down_time": 3.0}
+    assert arm.set_parameters(moving=False, **usual).successful
+    assert arm.state().mode == ControllerState.FAULT
+    answer = arm.ask(Trigger, "hold")
+    assert answer.success and answer.message == "holding"
+
+
+@pytest.mark.parametrize(
+    ("efforts", "text"), [([0.0] * 4, "does not follow: its torque in joint j2"), ([], "tell")]
+)
+def test_driver_that_does_not_do_what_it_is_told_is_a_fault(arm, efforts, text):
+    assert np.abs(arm.run(0.2)[-1][1]) > 8.0
+    arm.change_effort = lambda measured: efforts
+    arm.run(0.08)
+    assert arm.state().mode == ControllerState.HOLDING
+    arm.run(0.1)
+    arm.change_effort = lambda measured: measured
+    assert arm.state().mode == ControllerState.FAULT
+    assert text in arm.ask(Trigger, "stop").message
     assert arm.ask(Trigger, "hold").message == "holding"
 
 

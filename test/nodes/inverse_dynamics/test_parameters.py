@@ -13,6 +13,7 @@ from controller_bench import CYCLE, RATE_LIMIT
         ({"gains__kp": [40.0, 60.0, 25.0]}, "kd must hold 3 values"),
         ({"gains__kd": [-1.0, 0.0, 0.0, 0.0]}, "kd must not be negative"),
         ({"limits__torque": [500.0, 1.0, 1.0, 1.0]}, "expected at most"),
+        ({"limits__torque_rate": [0.0, 1.0, 1.0, 1.0]}, "take torques of"),
         ({"controller": "magic"}, "controller is 'magic': expected one of pd, analytic, ilr"),
         ({"gate__unseen_trusted": 0.9}, "expected 0 <= unseen_trusted < unseen_refused"),
         ({"supervision__input_timeout": 99.0}, "out of range Min: 0.001, Max: 10.0"),

@@ -1,0 +1,86 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the arm's driver does what it is told."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["DriverWatch"]
+
+Array = NDArray[np.float64]
+
+# Commands that the torque at work may be the answer to: a driver is a few cycles late.
+_CYCLES = 10
+
+
+class DriverWatch:
+    """Compares the torques that a driver says are at work with the newest commands.
+
+    A driver that has braked, has lost its bus or listens to somebody else goes on sending joint
+    states. Its torques then leave the range of what it was told lately.
+
+    Parameters
+    ----------
+    tolerance : ndarray of shape (n_joints,) or None
+        How far outside that range a torque may be, Nm; None does not watch.
+    timeout : float
+        For how long it may be farther, s.
+    """
+
+    def __init__(self, tolerance: Array | None, timeout: float) -> None:
+        self._tolerance = tolerance
+        self._timeout = timeout
+        self._commands: deque[Array] = deque(maxlen=_CYCLES)
+        self._since: float | None = None
+
+    def reset(self) -> None:
+        """Forget what was commanded."""
+        self._commands.clear()
+        self._since = None
+
+    def commanded(self, torque: Array) -> None:
+        """Note a command (n_joints,), Nm."""
+        self._commands.append(torque)
+
+    def violation(self, time: float, effort: Array | None, joints: tuple[str, ...]) -> str | None:
+        """
+        Return what is wrong with the driver's answer, or None.
+
+        Parameters
+        ----------
+        time : float
+            Stamp of the joint state, s.
+        effort : ndarray of shape (n_joints,) or None
+            Torques at work by it, Nm; None where the driver does not tell.
+        joints : tuple of str
+            Names for the text.
+        """
+        if self._tolerance is None or len(self._commands) < _CYCLES:
+            return None
+        if effort is None:
+            outside = np.full(len(joints), np.inf)
+        else:
+            low, high = np.min(self._commands, axis=0), np.max(self._commands, axis=0)
+            outside = np.maximum(low - effort, effort - high)
+        # Written so that a torque that is not a number is outside.
+        if (outside <= self._tolerance).all():
+            self._since = None
+            return None
+        if self._since is None:
+            self._since = time
+        if time - self._since <= self._timeout:
+            return None
+        if effort is None:
+            return (
+                "the driver does not tell its torques: expected efforts in the joint states, or "
+                "supervision.effort_error 0"
+            )
+        joint = int(np.argmax(np.nan_to_num(outside - self._tolerance, nan=np.inf)))
+        return (
+            f"the driver does not follow: its torque in joint {joints[joint]} is "
+            f"{effort[joint]:.3g} Nm, commanded was {self._commands[-1][joint]:.3g} Nm"
+        )
