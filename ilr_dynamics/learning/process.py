@@ -84,7 +84,7 @@ class LearnerProcess:
         command: Sequence[str] = WORKER_COMMAND,
         limits: LearnerLimits = NO_LIMITS,
     ) -> None:
-        self._process = _start(command)
+        self._process = _start(command, job)
         _lower_priority(self._process.pid)
         _confine(self._process.pid, limits.memory)
         self._timeout = limits.timeout
@@ -96,7 +96,6 @@ class LearnerProcess:
         self._outcome: Finished | Failed | None = None
         self._cancelled = False
         self._ended = False
-        self._send(job)
 
     @property
     def pid(self) -> int:
@@ -162,13 +161,6 @@ class LearnerProcess:
         if now >= self._kill_due:
             self._signal(signal.SIGKILL)
 
-    def _send(self, job: Job) -> None:
-        """Hand over the job; it fits into the pipe's buffer, so this does not wait."""
-        stdin = cast("IO[bytes]", self._process.stdin)
-        # A process that is gone already shows in the next poll, with its reason.
-        with contextlib.suppress(BrokenPipeError), stdin:
-            stdin.write(encode_job(job).encode() + b"\n")
-
     def _take(self, line: bytes, events: list[Event]) -> None:
         """Sort one line of output into the events."""
         try:
@@ -224,16 +216,20 @@ def _lower_priority(pid: int) -> None:
         Path(f"/proc/{pid}/autogroup").write_text(str(NICENESS), encoding="ascii")
 
 
-def _start(command: Sequence[str]) -> subprocess.Popen[bytes]:
+def _start(command: Sequence[str], job: Job) -> subprocess.Popen[bytes]:
+    """Start the process; a file in memory is its stdin, as a pipe that is full would block us."""
     try:
-        return subprocess.Popen(
-            [*command, str(os.getpid())],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, **dict.fromkeys(THREAD_VARIABLES, "1")},
-            start_new_session=True,
-        )
+        with open(os.memfd_create("job"), "w+b") as stdin:
+            stdin.write(encode_job(job).encode() + b"\n")
+            stdin.seek(0)
+            return subprocess.Popen(
+                [*command, str(os.getpid())],
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**os.environ, **dict.fromkeys(THREAD_VARIABLES, "1")},
+                start_new_session=True,
+            )
     except OSError as error:
         raise LearnerError(f"the learner cannot be started: {error}") from error
 

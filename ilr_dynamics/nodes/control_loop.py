@@ -80,6 +80,7 @@ class ControlLoop:
         self._decimation = values["controller_state.decimation"]
         self._collector = QuietCollector(round(_COLLECTION_PERIOD * values["rate"]))
         self._cycles = 0
+        self._command: Command | None = None
         self._predictor: Predictor | None = None
         self._physics = RigidBodyFeedForward(
             RigidBodyModel(description),
@@ -230,6 +231,7 @@ class ControlLoop:
         if command is None:
             self._refuse(self._controller.refusal)
             return
+        self._command = command
         self._send(message.header.stamp, command.torque)
         self._driver.commanded(command.torque)
         self._watchdog.feed()
@@ -239,10 +241,15 @@ class ControlLoop:
         if not self._active:
             return
         torque = self._controller.step_blind(silence)
-        if torque is not None:
+        if torque is not None and self._command is not None:
             # The stamp is the last state's: a driver that watches stamps has braked by now, and
             # does not take it.
             self._send(self._reader.stamp, torque)
+            self._state.fill(
+                self._reader.stamp, self._command, self.controller, self.model, loop_time=0.0
+            )
+            self._state.let_down(torque)
+            self._state_publisher.publish(self._state.message)
             self._events.mode(self._controller.mode, self._controller.fault)
 
     def _send(self, stamp: Time | None, torque: Array) -> None:

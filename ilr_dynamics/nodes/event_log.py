@@ -4,10 +4,14 @@
 
 from __future__ import annotations
 
+import os
+import select
 import time
+from collections import deque
 from collections.abc import Callable
 
 from rclpy.impl.rcutils_logger import RcutilsLogger
+from rclpy.logging import LoggingSeverity
 
 __all__ = ["EventLog"]
 
@@ -15,10 +19,19 @@ Text = str | Callable[[], str]
 
 # Lines about events of one kind are at least this far apart, s.
 _PERIOD = 1.0
+# Lines that wait for a reader; and bytes of one, which with what ROS puts before it have to be no
+# more than a pipe takes at once (PIPE_BUF, 4096).
+_MAX_WAITING = 100
+_MAX_LINE = 3000
 
 
 class EventLog:
     """Logs the first event of each kind at once, then one a second with a count of the others.
+
+    Nobody may read what a process says: a terminal that was stopped, a hung launch file. rclpy's
+    logger would then wait for a reader, whichever thread it is called from, as it keeps the
+    interpreter to itself meanwhile. So a line is said only when the stream takes it at once, and
+    else waits for the next line or `flush`.
 
     Where an event may occur in every cycle its text is a function, called only if it is said.
 
@@ -34,21 +47,55 @@ class EventLog:
         self._logger = logger
         self._last: dict[str, float] = {}
         self._unsaid: dict[str, int] = {}
+        self._waiting: deque[tuple[int, str, float]] = deque()
+        self._lost = 0
+        self._stream = select.poll()
+        use_stdout = os.environ.get("RCUTILS_LOGGING_USE_STDOUT") == "1"
+        self._stream.register(1 if use_stdout else 2, select.POLLOUT)
 
     def info(self, kind: str, text: Text) -> None:
         """Log what went as expected."""
         if self._is_due(kind):
-            self._logger.info(self._line(kind, text))
+            self._say(LoggingSeverity.INFO, self._line(kind, text))
 
     def warning(self, kind: str, text: Text) -> None:
         """Log what was put up with."""
         if self._is_due(kind):
-            self._logger.warning(self._line(kind, text))
+            self._say(LoggingSeverity.WARN, self._line(kind, text))
 
     def error(self, kind: str, text: Text) -> None:
         """Log what was refused or led to a fault."""
         if self._is_due(kind):
-            self._logger.error(self._line(kind, text))
+            self._say(LoggingSeverity.ERROR, self._line(kind, text))
+
+    def flush(self) -> None:
+        """Say what waits, as far as the stream takes it at once."""
+        # A stream whose reader is gone is ready too: it takes nothing, at once.
+        while self._waiting and self._stream.poll(0):
+            severity, line, since = self._waiting.popleft()
+            late = time.monotonic() - since
+            if late > _PERIOD:
+                line += f" ({late:.1f} s ago)"
+            if self._lost and not self._waiting:
+                line += f" ({self._lost} lines after this one were lost)"
+                self._lost = 0
+            # rclpy takes one severity from one line of code.
+            if severity == LoggingSeverity.INFO:
+                self._logger.info(line)
+            elif severity == LoggingSeverity.WARN:
+                self._logger.warning(line)
+            else:
+                self._logger.error(line)
+
+    def _say(self, severity: int, line: str) -> None:
+        if len(line) > _MAX_LINE // 4:
+            line = line.encode()[:_MAX_LINE].decode(errors="ignore")
+        self.flush()
+        if len(self._waiting) < _MAX_WAITING:
+            self._waiting.append((severity, line, time.monotonic()))
+            self.flush()
+        else:
+            self._lost += 1
 
     def _is_due(self, kind: str) -> bool:
         now = time.monotonic()

@@ -83,11 +83,12 @@ class InverseDynamicsNode(LifecycleNode):
             if values["snapshot"]:
                 self._models.load(values["snapshot"])
         except IlrDynamicsError as error:
-            self.get_logger().error(f"not configured: {error}")
+            self._log.error("configure", f"not configured: {error}")
             self._tear_down()
             return TransitionCallbackReturn.FAILURE
         # The first line a process logs takes 50 ms: it must not fall into the control loop.
-        self.get_logger().info(f"configured for {self._description.name}, {values['controller']}")
+        text = f"configured for {self._description.name}, {values['controller']}"
+        self._log.info("configured", text)
         return super().on_configure(state)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -97,7 +98,7 @@ class InverseDynamicsNode(LifecycleNode):
         self._loop.activate()
         refusal = take_realtime_priority(self.get_parameter(PRIORITY_ROW.name).value)
         if refusal:
-            self.get_logger().warning(refusal)
+            self._log.warning("realtime priority", refusal)
         return answer
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -164,6 +165,7 @@ class InverseDynamicsNode(LifecycleNode):
         return changed(read(self, PARAMETERS), parameters)
 
     def _publish_diagnostics(self) -> None:
+        self._log.flush()
         level, text, details = DiagnosticStatus.OK, "not configured", {}
         hardware = self._description.name if self._description else ""
         if self._loop is not None:

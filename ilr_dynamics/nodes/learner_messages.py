@@ -8,11 +8,31 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from ilr_dynamics.exceptions import LearnerError
 from ilr_dynamics.learning import Progressed
 from ilr_dynamics_msgs.action import Learn
-from ilr_dynamics_msgs.srv import UpdateModel
+from ilr_dynamics_msgs.srv import LoadSnapshot, SaveSnapshot, UpdateModel
 
-__all__ = ["feedback", "fill_learned"]
+__all__ = ["MAX_TEXT", "check_texts", "feedback", "fill_learned"]
+
+MAX_TEXT = 4096
+"""Characters of a text in a request, as of a path."""
+
+Request = UpdateModel.Request | LoadSnapshot.Request | SaveSnapshot.Request | Learn.Goal
+
+
+def check_texts(request: Request) -> None:
+    """Refuse a request with a text that is longer than any path.
+
+    Raises
+    ------
+    LearnerError
+        Names the field.
+    """
+    for name in request.get_fields_and_field_types():
+        value = getattr(request, name)
+        if isinstance(value, str) and len(value) > MAX_TEXT:
+            raise LearnerError(f"{name} has {len(value)} characters: expected at most {MAX_TEXT}")
 
 
 def feedback(progress: Progressed) -> Learn.Feedback:

@@ -24,6 +24,7 @@ class LoopEvents:
     def __init__(self, log: EventLog) -> None:
         self._log = log
         self._mode = Mode.WAITING
+        self._fault = ""
 
     def refused(self, reason: str) -> None:
         """A joint state was not answered."""
@@ -49,11 +50,14 @@ class LoopEvents:
             self._log.warning("trust", lambda: _distrust(command, fallback))
 
     def mode(self, mode: Mode, fault: str) -> None:
-        """Say so if the mode has changed."""
-        if mode is self._mode:
+        """Say so if the mode has changed, or another fault came after one.
+
+        A request can end a fault, and the next follow, between two looks.
+        """
+        if mode is self._mode and fault == self._fault:
             return
         text = f"{self._mode.name.lower()} -> {mode.name.lower()}"
-        self._mode = mode
+        self._mode, self._fault = mode, fault
         if mode is Mode.FAULT:
             self._log.error("fault", f"{text}: {fault}")
         else:

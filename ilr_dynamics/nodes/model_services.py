@@ -26,7 +26,7 @@ from ilr_dynamics.learning import (
 from ilr_dynamics.nodes.event_log import EventLog
 from ilr_dynamics.nodes.learn_action import LearnAction
 from ilr_dynamics.nodes.learner_client import LearnerClient
-from ilr_dynamics.nodes.learner_messages import fill_learned
+from ilr_dynamics.nodes.learner_messages import check_texts, fill_learned
 from ilr_dynamics.regression import Predictor
 from ilr_dynamics.robot import identified_dynamics  # noqa: F401  # a predictor may hold some
 from ilr_dynamics.scratch_folder import ScratchFolder
@@ -135,6 +135,7 @@ class ModelServices:
         on_progress: Callable[[Progressed], None] | None = None,
         owner: object = None,
     ) -> Mapping[str, Any]:
+        check_texts(request)
         use = self._configured()
         name = f"{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:8]}.npz"
         job = UpdateJob(
@@ -187,6 +188,7 @@ class ModelServices:
         self, request: LoadSnapshot.Request, response: LoadSnapshot.Response
     ) -> LoadSnapshot.Response:
         try:
+            check_texts(request)
             result = await self._load(request.snapshot_uri)
         except IlrDynamicsError as error:
             self._fail("load_snapshot", response, error)
@@ -201,6 +203,7 @@ class ModelServices:
         self, request: SaveSnapshot.Request, response: SaveSnapshot.Response
     ) -> SaveSnapshot.Response:
         try:
+            check_texts(request)
             settings = self._configured().settings
             if self._base is None:
                 raise SnapshotError("there is no model yet: expected one to be learned or loaded")

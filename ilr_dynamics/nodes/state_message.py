@@ -7,9 +7,11 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
+import numpy as np
 from builtin_interfaces.msg import Time
+from numpy.typing import NDArray
 
-from ilr_dynamics.control import Command
+from ilr_dynamics.control import Command, Mode
 from ilr_dynamics_msgs.msg import ControllerState
 
 __all__ = ["StateMessage"]
@@ -61,3 +63,16 @@ class StateMessage:
         message.gate = float(command.feedforward.gate)
         message.active_component = int(command.feedforward.component)
         message.loop_time = loop_time
+
+    def let_down(self, torque: NDArray[np.float64]) -> None:
+        """Describe a torque (n_joints,), Nm, that answers no joint state: the last stays.
+
+        It is what the rigid-body model carries of the arm's weight.
+        """
+        message = self.message
+        message.mode = int(Mode.FAULT)
+        message.feedforward_torque = message.commanded_torque = array("d", torque)
+        message.pd_torque = message.predicted_std = array("d", bytes(8 * len(torque)))
+        message.gate = 0.0
+        message.active_component = -1
+        message.loop_time = 0.0

@@ -109,6 +109,19 @@ def test_polling_and_starting_do_not_wait(long_job):
     assert sorted(times)[-10] < 0.02
 
 
+def test_long_job_is_handed_over_without_waiting_for_its_reader(job):
+    # Ten times what a pipe holds.
+    start = time.perf_counter()
+    learner = LearnerProcess(
+        replace(job, bag_uri="x" * 655_360),
+        python("import sys, time; time.sleep(1.0); print(len(sys.stdin.readline()) > 655_360)"),
+    )
+    assert time.perf_counter() - start < 0.5
+    last = collect(learner)[-1]
+    assert isinstance(last, Failed)
+    assert "the learner said b'True'" in last.message
+
+
 def test_learner_yields_to_the_controller_in_a_session_of_its_own(busy_learner):
     pid = busy_learner.pid
     assert os.getpriority(os.PRIO_PROCESS, pid) == os.getpriority(os.PRIO_PROCESS, 0) + NICENESS

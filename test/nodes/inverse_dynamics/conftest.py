@@ -26,8 +26,11 @@ from controller_bench import COMMAND, PARAMETERS, Bench  # noqa: E402
 
 
 @contextmanager
-def running_bench(folder):
-    """A configured node that may use a folder, and an arm for it, in a domain of their own."""
+def running_bench(folder, stderr=None):
+    """A configured node that may use a folder, and an arm for it, in a domain of their own.
+
+    What it logs goes to ``stderr``, a file descriptor, if there is one.
+    """
     with ExitStack() as stack:
         domain = stack.enter_context(OwnDomain())
         stack.enter_context(pytest.MonkeyPatch.context()).setenv(
@@ -37,7 +40,7 @@ def running_bench(folder):
         environment = {**os.environ, **domain.environment(), "ROS_HOME": home}
         directories = ["-p", f"files.directories:=['{folder}', '/nowhere']"]
         process = stack.enter_context(
-            subprocess.Popen([*COMMAND, *PARAMETERS, *directories], env=environment)
+            subprocess.Popen([*COMMAND, *PARAMETERS, *directories], env=environment, stderr=stderr)
         )
         stack.callback(process.kill)
         context = rclpy.Context()

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From configuration to the end of the process."""
 
+import fcntl
+import os
 import signal
 import subprocess
 from pathlib import Path
@@ -77,6 +79,26 @@ def test_node_does_not_start_with_parameters_out_of_range(value, text):
     assert ended.returncode == 1
     assert f"not started: {text}" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_arm_is_held_while_nobody_reads_the_log(start_bench):
+    reader, writer = os.pipe()
+    os.write(writer, b"x" * fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096))
+    with start_bench(stderr=writer) as bench:
+        os.close(writer)
+        bench.measured = bench.plant.reset(bench.eight.positions[0])
+        assert bench.change_state(Transition.TRANSITION_ACTIVATE)
+        message = bench.joint_state()
+        message.position.pop()
+        assert bench.answer_to(message, timeout=0.1) is None
+        bench.run(0.1)
+        os.read(reader, 4096)
+        log = ""
+        while "joint state not answered" not in log:
+            bench.run(0.05)
+            log += os.read(reader, 4096).decode()
+        assert log.index("configured for wam4") < log.index("joint state not answered")
+    os.close(reader)
 
 
 def test_signal_ends_the_node_and_its_learner(start_bench, recording):

@@ -128,8 +128,17 @@ def test_silence_lets_the_arm_down(arm):
     assert arm.set_parameters(**quick).successful
     torques = [arm.run(0.1)[-1]]
     arm.torques.clear()
+    arm.states.clear()
     arm.spin(2.0)
     torques += [torque.effort for torque in arm.torques]
+    assert {state.mode for state in arm.states} == {ControllerState.FAULT}
+    assert list(arm.states[-1].commanded_torque) == [0.0] * 4
+    np.testing.assert_allclose(arm.states[0].measured_position, arm.measured.position, atol=0.01)
+    # Nothing can be held yet.
+    assert arm.ask(Trigger, "hold", moving=False).message == "holding"
+    arm.states.clear()
+    arm.spin(0.2)
+    assert {state.mode for state in arm.states} == {ControllerState.FAULT}
     assert np.abs(torques[0]).max() > 5.0
     assert list(torques[-1]) == [0.0] * 4
     assert (np.abs(np.diff(torques, axis=0)) <= RATE_LIMIT * CYCLE + 1e-9).all()
@@ -137,7 +146,7 @@ def test_silence_lets_the_arm_down(arm):
     assert arm.set_parameters(moving=False, **usual).successful
     # Time stood still, so the next state is not late, and yet the fault stays.
     assert arm.state().mode == ControllerState.FAULT
-    assert "no joint state for 0.2" in arm.ask(Trigger, "stop").message
+    assert "no joint state for 2." in arm.ask(Trigger, "stop").message
     assert arm.ask(Trigger, "hold").message == "holding"
 
 

@@ -28,6 +28,9 @@ from ilr_dynamics_msgs.srv import LoadSnapshot, SaveSnapshot, UpdateModel
         (LoadSnapshot, "load_snapshot", {"snapshot_uri": str(CONFIG)}, "outside the allowed"),
         (UpdateModel, "update_model", {"bag_uri": str(CONFIG.parent)}, "outside the allowed"),
         (SaveSnapshot, "save_snapshot", {"snapshot_uri": "/tmp/model.npz"}, "no model yet"),
+        (UpdateModel, "update_model", {"bag_uri": "x" * 4097}, "bag_uri has 4097 characters"),
+        (LoadSnapshot, "load_snapshot", {"snapshot_uri": "x" * 400_000}, "at most 4096"),
+        (SaveSnapshot, "save_snapshot", {"snapshot_uri": "x" * 4097}, "at most 4096"),
     ],
 )
 def test_bad_request_is_refused_and_the_arm_is_held(arm, kind, name, fields, text):
