@@ -74,7 +74,8 @@ class NodeKind:
     def summary(self) -> str:
         """First line of the module's docstring, without the name of the node."""
         text = (inspect.getmodule(self.make).__doc__ or "").splitlines()[0]
-        return text.partition(": ")[2] or text
+        text = text.partition(": ")[2] or text
+        return text[:1].upper() + text[1:]
 
     def configured(self, name: str) -> Mapping[str, Any]:
         """Values of config/wam4.yaml."""

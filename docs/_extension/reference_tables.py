@@ -17,7 +17,7 @@ from ilr_dynamics.nodes.parameter_table import ParameterRow
 __all__ = ["benchmark_table", "endpoint_table", "message_files", "parameter_table"]
 
 ROOT = Path(__file__).parents[2]
-KINDS = {"in": "in", "out": "out", "service": "service", "client": "calls", "action": "action"}
+KINDS = {"client": "calls"}
 
 
 def parameter_table(node: str) -> str:
@@ -40,9 +40,10 @@ def parameter_table(node: str) -> str:
 
 def endpoint_table(endpoints: Sequence[Endpoint], sentences: dict[str, str]) -> str:
     """Return the topics, services and actions of a node; each needs a sentence."""
+    order = list(sentences)
     rows = [
-        (KINDS[end.kind], f"`{end.name}`", f"`{end.type}`", sentences[end.name])
-        for end in sorted(endpoints, key=lambda end: list(KINDS).index(end.kind))
+        (KINDS.get(end.kind, end.kind), f"`{end.name}`", f"`{end.type}`", sentences[end.name])
+        for end in sorted(endpoints, key=lambda end: order.index(end.name))
     ]
     return _table(("", "name", "type", "meaning"), rows)
 
