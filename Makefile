@@ -33,6 +33,7 @@ lint: setup
 	@tools/run python -m ruff check .
 	@tools/run python -m ruff format --check .
 	@tools/run python -m mypy
+	@tools/ament_lint
 
 docs: setup
 	@tools/run python -P -m sphinx -W --keep-going -q docs docs/_build/html
