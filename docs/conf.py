@@ -12,7 +12,7 @@ author = "The ilr_dynamics contributors"
 copyright = "2026, The ilr_dynamics contributors"  # noqa: A001  # Sphinx's name
 
 extensions = ["myst_parser", "ilr_reference"]
-myst_enable_extensions = ["dollarmath"]
+myst_enable_extensions = ["dollarmath", "tasklist"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
 
