@@ -16,8 +16,10 @@ myst_enable_extensions = ["dollarmath", "tasklist"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
 
+html_static_path = ["_static"]
 html_theme = "alabaster"
 html_theme_options = {
     "description": "Learned inverse dynamics for torque-controlled arms",
-    "page_width": "1100px",
+    "page_width": "1200px",
+    "body_max_width": "auto",
 }

@@ -28,14 +28,12 @@ def parameter_table(node: str) -> str:
         (
             f"`{row.name}`",
             _default(row, configured.get(row.name)),
-            row.unit,
             _range(row),
-            "start" if row.read_only else "any time",
-            row.description,
+            ("*Fixed.* " if row.read_only else "") + row.description,
         )
         for row in kind.parameters
     ]
-    return _table(("parameter", "default", "unit", "values", "set at", "meaning"), rows)
+    return _table(("parameter", "default", "values", "meaning"), rows)
 
 
 def endpoint_table(endpoints: Sequence[Endpoint], sentences: dict[str, str]) -> str:
@@ -76,7 +74,7 @@ def _first_paragraph(path: Path) -> str:
 
 def _default(row: ParameterRow, configured: Any) -> str:
     if isinstance(row.default, Parameter.Type):
-        return f"none; wam4: {_value(configured)}"
+        return f"none; {_value(configured)}"
     return _value(row.default)
 
 
@@ -94,8 +92,8 @@ def _range(row: ParameterRow) -> str:
     if row.choices:
         return ", ".join(_value(choice) for choice in row.choices)
     if row.low is None or row.high is None:
-        return ""
-    return f"{row.low:.10g} to {row.high:.10g}"
+        return row.unit
+    return f"{row.low:.10g} to {row.high:.10g} {row.unit}"
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
