@@ -101,6 +101,13 @@ def test_node_takes_the_parameters(words):
     assert set_parameters <= _parameters(words[3])
 
 
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "QUALITY_DECLARATION.md"])
+def test_links_lead_to_files(name):
+    # Those between the pages of docs/ are checked when they are built.
+    links = re.findall(r"\]\(([^)#:]+)\)", (ROOT / name).read_text())
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
 @pytest.mark.parametrize("words", _commands("make"))
 def test_make_has_the_target(words):
     targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
