@@ -6,12 +6,13 @@
 ARGS ?=
 NAME ?= *
 
-.PHONY: help setup demo test lint bench clean
+.PHONY: help setup demo test lint docs bench clean
 
 help:
 	@echo "make demo                the main job: record, learn, track; table and pictures"
 	@echo "make test                the tests (ARGS='-k name' for some)"
-	@echo "make lint                ruff and mypy"
+	@echo "make lint                ruff, mypy and ROS 2's linters"
+	@echo "make docs                the pages of docs/ as HTML, in docs/_build/html"
 	@echo "make bench [NAME=x]      all of benchmarks/, or benchmarks/x.py"
 	@echo "make setup               only the environment and the build"
 	@echo "make clean               remove what the set-up and the tests made"
@@ -32,10 +33,14 @@ lint: setup
 	@tools/run python -m ruff check .
 	@tools/run python -m ruff format --check .
 	@tools/run python -m mypy
+	@tools/ament_lint
+
+docs: setup
+	@tools/run python -P -m sphinx -W --keep-going -q docs docs/_build/html
 
 bench: setup
 	@tools/bench "$(NAME)" $(ARGS)
 
 clean:
-	rm -rf .venv build install log .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf .venv build install log docs/_build .pytest_cache .hypothesis .mypy_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +

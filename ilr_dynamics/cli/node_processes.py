@@ -55,15 +55,15 @@ class NodeProcesses:
 
         Parameters
         ----------
-        module
+        module : str
             Its module in ``ilr_dynamics.nodes``.
-        parameters
+        parameters : mapping of str to object, optional
             Values of single parameters.
-        parameter_file
+        parameter_file : Path, optional
             A ROS parameter file.
-        label
+        label : str, optional
             Its name here and in the log's file name; by default the module.
-        may_end
+        may_end : bool
             Whether it is well if it ends by itself with exit code 0.
         """
         command = [sys.executable, "-P", "-m", f"ilr_dynamics.nodes.{module}", "--ros-args"]

@@ -202,9 +202,8 @@ def test_expected_distances_agree_with_the_joint_posterior(shared):
 def test_expected_distances_agree_with_draws_from_the_posterior(shared):
     generator = np.random.default_rng(1)
     h, n_draws, r = shared.h, 10_000, shared.groups[0].n_slopes
-    drawn = {
-        name: 0.0 for name in ("precisions", "common", "centres", "noises", "slopes", "offsets")
-    }
+    names = ("precisions", "common", "centres", "noises", "slopes", "offsets")
+    drawn = dict.fromkeys(names, 0.0)
     for group in shared.groups:
         T, precision = group.gate.draw(generator, n_draws)
         M, noise = group.regression.draw(generator, n_draws)

@@ -1,0 +1,103 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of the reference as Markdown, made from what the code declares."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from node_interfaces import NODES, Endpoint
+from rclpy.parameter import Parameter
+
+from ilr_dynamics.nodes.parameter_table import ParameterRow
+
+__all__ = ["benchmark_table", "endpoint_table", "message_files", "parameter_table"]
+
+ROOT = Path(__file__).parents[2]
+KINDS = {"client": "calls"}
+
+
+def parameter_table(node: str) -> str:
+    """Return the parameters of a node, by its name."""
+    kind = NODES[node]
+    configured = kind.configured(node)
+    rows = [
+        (
+            f"`{row.name}`",
+            _default(row, configured.get(row.name)),
+            _range(row),
+            ("*Fixed.* " if row.read_only else "") + row.description,
+        )
+        for row in kind.parameters
+    ]
+    return _table(("parameter", "default", "values", "meaning"), rows)
+
+
+def endpoint_table(endpoints: Sequence[Endpoint], sentences: dict[str, str]) -> str:
+    """Return the topics, services and actions of a node; each needs a sentence."""
+    order = list(sentences)
+    rows = [
+        (KINDS.get(end.kind, end.kind), f"`{end.name}`", f"`{end.type}`", sentences[end.name])
+        for end in sorted(endpoints, key=lambda end: order.index(end.name))
+    ]
+    return _table(("", "name", "type", "meaning"), rows)
+
+
+def message_files() -> str:
+    """Return all files of the message package, which explain themselves."""
+    folder = ROOT / "ilr_dynamics_msgs"
+    files = [
+        path for kind in ("msg", "srv", "action") for path in sorted(folder.glob(f"{kind}/*"))
+    ]
+    return "\n".join(
+        f"### {path.relative_to(folder)}\n\n```text\n{path.read_text().rstrip()}\n```\n"
+        for path in files
+    )
+
+
+def benchmark_table() -> str:
+    """Return the benchmarks with what their docstrings say first."""
+    rows = [
+        (f"`make bench NAME={path.stem}`", _first_paragraph(path))
+        for path in sorted((ROOT / "benchmarks").glob("[!_]*.py"))
+    ]
+    return _table(("command", "what it measures"), rows)
+
+
+def _first_paragraph(path: Path) -> str:
+    docstring = ast.get_docstring(ast.parse(path.read_text())) or ""
+    return " ".join(docstring.partition("\n\n")[0].split())
+
+
+def _default(row: ParameterRow, configured: Any) -> str:
+    if isinstance(row.default, Parameter.Type):
+        return f"none; {_value(configured)}"
+    return _value(row.default)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        value = str(value).lower()
+    elif isinstance(value, (list, tuple)):
+        value = "[" + ", ".join(str(entry) for entry in value) + "]"
+    elif value == "":
+        value = '""'
+    return f"`{value}`"
+
+
+def _range(row: ParameterRow) -> str:
+    if row.choices:
+        return ", ".join(_value(choice) for choice in row.choices)
+    if row.low is None or row.high is None:
+        return row.unit
+    return f"{row.low:.10g} to {row.high:.10g} {row.unit}"
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(
+        "| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines
+    )

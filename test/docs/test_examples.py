@@ -1,0 +1,129 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Examples of the pages: Python runs, commands name what there is."""
+
+import ast
+import doctest
+import importlib
+import re
+import shlex
+
+import numpy as np
+import pytest
+import yaml
+from node_interfaces import NODES
+from pages import CODE, DOCS, PAGES, ROOT, blocks, tables
+
+from ilr_dynamics.cli import evaluate, train
+
+ROS_WORDS = ("ros2", "make", "tools/run", "colcon")
+COMMANDS = [
+    (page.name, line)
+    for page in PAGES
+    for block in blocks(page, "sh")
+    for line in block.splitlines()
+    if line.startswith(ROS_WORDS)
+]
+LAUNCH = ROOT / "launch" / "wam_tracking.launch.py"
+
+
+def _commands(*beginning):
+    """Words of every command that begins so, with its page."""
+    words = [(page, shlex.split(line, comments=True)) for page, line in COMMANDS]
+    return [
+        pytest.param(found, id=f"{page}: {' '.join(found[2:5])}")
+        for page, found in words
+        if tuple(found[: len(beginning)]) == beginning
+    ]
+
+
+def _launch_arguments():
+    return {
+        node.args[0].value
+        for node in ast.walk(ast.parse(LAUNCH.read_text()))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "DeclareLaunchArgument"
+    }
+
+
+def _parameters(node):
+    return {row.name for row in NODES[node].parameters}
+
+
+def test_python_page(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    results = doctest.testfile(str(DOCS / "python.md"), module_relative=False)
+    assert results.attempted > 15
+    assert results.failed == 0
+
+
+def test_python_of_the_readme(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    draw = np.random.default_rng(0)
+    X, X_new, X_more = draw.normal(size=(3, 60, 2))
+    values = {"X": X, "Y": X.sum(axis=1, keepdims=True), "X_new": X_new}
+    values |= {"X_more": X_more, "Y_more": X_more.sum(axis=1, keepdims=True)}
+    (example,) = blocks(ROOT / "README.md", "python")
+    exec(example.replace("n_components=300", "n_components=10"), values)
+    assert (values["lower"] < values["upper"]).all()
+    assert (tmp_path / "model.npz").is_file()
+
+
+@pytest.mark.parametrize("words", _commands("ros2", "service", "call"))
+def test_service_exists_and_takes_what_it_is_given(words, running):
+    name, kind = words[3], words[4]
+    node, _, service = name.strip("/").partition("/")
+    short = kind.replace("/srv/", "/")
+    assert ("service", f"~/{service}", short) in {
+        (end.kind, end.name, end.type) for end in running[node][1]
+    }
+    package, _, type_name = short.partition("/")
+    request = getattr(importlib.import_module(f"{package}.srv"), type_name).Request
+    request(**(yaml.safe_load(words[5]) if len(words) > 5 else {}))
+
+
+@pytest.mark.parametrize("words", _commands("ros2", "param", "set"))
+def test_parameter_exists_and_may_be_changed(words):
+    (row,) = (row for row in NODES[words[3].strip("/")].parameters if row.name == words[4])
+    assert not row.read_only
+    assert not row.choices or words[5] in row.choices
+
+
+@pytest.mark.parametrize("words", _commands("ros2", "launch"))
+def test_launch_takes_the_arguments(words):
+    assert words[2:4] == ["ilr_dynamics", LAUNCH.name]
+    assert {word.partition(":=")[0] for word in words[4:]} <= _launch_arguments()
+
+
+@pytest.mark.parametrize("words", _commands("ros2", "run"))
+def test_node_takes_the_parameters(words):
+    set_parameters = {word.partition(":=")[0] for word in words if ":=" in word}
+    assert words[2] == "ilr_dynamics"
+    assert set_parameters <= _parameters(words[3])
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "QUALITY_DECLARATION.md"])
+def test_links_lead_to_files(name):
+    # Those between the pages of docs/ are checked when they are built.
+    links = re.findall(r"\]\(([^)#:]+)\)", (ROOT / name).read_text())
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+@pytest.mark.parametrize("words", _commands("make"))
+def test_make_has_the_target(words):
+    targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert [word for word in words[1:] if "=" not in word and word not in targets] == []
+
+
+def test_table_of_launch_arguments_is_complete():
+    (rows,) = (rows for header, rows in tables(DOCS / "first_run.md") if header[0] == "argument")
+    assert {CODE.findall(row[0])[0] for row in rows} == _launch_arguments()
+
+
+def test_recording_is_learned_and_judged_as_the_page_says(bag, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    quick = {"train": ["--components", "8"], "evaluate": []}
+    given = {words.values[0][1]: words.values[0][2:] for words in _commands("tools/run")}
+    for name, main in (("train", train.main), ("evaluate", evaluate.main)):
+        arguments = [str(bag) if word == "BAG" else word for word in given[name]]
+        assert main([*arguments, *quick[name]]) == 0
+    assert (tmp_path / "torques.png").is_file()

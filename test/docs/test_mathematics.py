@@ -1,0 +1,42 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The mathematics page names code that exists, for every equation that stands in it."""
+
+import importlib
+import re
+from functools import reduce
+
+import pytest
+from pages import CODE, DOCS, tables
+
+PAGE = DOCS / "mathematics.md"
+REFERENCES = sorted(
+    {
+        name
+        for header, rows in tables(PAGE)
+        if header[-1] == "code"
+        for row in rows
+        for name in CODE.findall(row[-1])
+    }
+)
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_code_exists(name):
+    package = name if name.startswith("robot.") else f"regression.{name}"
+    folder, file, *names = package.split(".")
+    module = importlib.import_module(f"ilr_dynamics.{folder}.{file}")
+    assert callable(reduce(getattr, names, module))
+    assert reduce(getattr, names, module).__module__ == module.__name__
+
+
+def test_every_section_with_an_equation_says_where_it_is_implemented():
+    sections = re.split(r"^## ", PAGE.read_text(), flags=re.MULTILINE)
+    with_equations = [section for section in sections[1:] if "$$" in section]
+    assert len(with_equations) > 6
+    for section in with_equations:
+        assert "| code |\n" in section, section.splitlines()[0]
+
+
+def test_there_are_references():
+    assert len(REFERENCES) > 40
