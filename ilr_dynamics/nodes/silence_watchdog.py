@@ -6,19 +6,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from builtin_interfaces.msg import Time
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+
+from ilr_dynamics.nodes.messages import seconds
 
 __all__ = ["SilenceWatchdog"]
 
 _PERIOD = 0.02
+_CLOCK_TOPIC = "/clock"
 
 
 class SilenceWatchdog:
     """Calls somebody, again and again, while messages fail to come.
 
     Its ticks are counted instead of reading a clock: when this process itself was held up, they
-    were too, and the messages that wait in its queues count as come. They go by the node's clock,
-    so that a paused simulation (``use_sim_time``) is no silence.
+    were too, and the messages that wait in its queues count as come. They go by a steady clock. In
+    a simulation that is slow or stands still, which is no silence, a tick counts as much of
+    simulated time as it lasted. For that the simulation has to be seen: ``use_sim_time``, somebody
+    who publishes a ``/clock`` that has been heard, and a last message that was stamped by it.
 
     Parameters
     ----------
@@ -32,25 +39,38 @@ class SilenceWatchdog:
 
     def __init__(self, node: Node, timeout: float, on_silence: Callable[[float], None]) -> None:
         self.timeout = timeout
+        self.silence = 0.0
+        """Time since the last message, s."""
         self._node = node
         self._on_silence = on_silence
-        self._ticks = 0
-        self._timer = node.create_timer(_PERIOD, self._tick)
+        self._stamp: float | None = None
+        self._simulated = 0.0
+        self._timer = node.create_timer(
+            _PERIOD, self._tick, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
 
-    @property
-    def silence(self) -> float:
-        """Time since the last message, s."""
-        return self._ticks * _PERIOD
-
-    def feed(self) -> None:
-        """Note that a message came."""
-        self._ticks = 0
+    def feed(self, stamp: Time | None = None) -> None:
+        """Note that a message came, and its stamp; None for none that anything is known of."""
+        self.silence = 0.0
+        self._stamp = None if stamp is None else seconds(stamp)
 
     def destroy(self) -> None:
         """Watch no more."""
         self._node.destroy_timer(self._timer)
 
     def _tick(self) -> None:
-        self._ticks += 1
+        self.silence += self._elapsed()
         if self.silence > self.timeout:
             self._on_silence(self.silence)
+
+    def _elapsed(self) -> float:
+        """How long a tick lasted for those whose messages are waited for, s."""
+        clock = self._node.get_clock()
+        if not clock.ros_time_is_active:
+            return _PERIOD
+        before, self._simulated = self._simulated, 1e-9 * clock.now().nanoseconds
+        if self._stamp is None or not self._node.count_publishers(_CLOCK_TOPIC):
+            return _PERIOD
+        if abs(self._simulated - self._stamp) > self.timeout + _PERIOD:
+            return _PERIOD
+        return min(max(self._simulated - before, 0.0), _PERIOD)
