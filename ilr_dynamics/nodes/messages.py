@@ -13,17 +13,14 @@ from builtin_interfaces.msg import Duration, Time
 from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
-from trajectory_msgs.msg import JointTrajectory
 
-from ilr_dynamics.control import JointPath, joint_order
-from ilr_dynamics.exceptions import InvalidDataError, TrajectoryError
+from ilr_dynamics.control import joint_order
+from ilr_dynamics.exceptions import InvalidDataError
 
 __all__ = [
     "JointStateReader",
     "TorqueCommand",
-    "joint_path",
     "seconds",
-    "start_time",
     "torque_command",
 ]
 
@@ -131,66 +128,3 @@ class _MultiArrayCommand:
 
     def fill(self, stamp: Time, torque: Array) -> None:
         self._data[:] = torque
-
-
-def start_time(message: JointTrajectory) -> float | None:
-    """Return when a trajectory starts, s; None for at once, which a stamp of zero means."""
-    return seconds(message.header.stamp) or None
-
-
-def joint_path(
-    message: JointTrajectory, joints: Sequence[str], *, allow_linear: bool = False
-) -> JointPath:
-    """Read a trajectory by joint name.
-
-    Parameters
-    ----------
-    message : JointTrajectory
-    joints : sequence of str
-        All joints of the arm, in the order of the path's columns.
-    allow_linear : bool
-        Accept positions alone.
-
-    Raises
-    ------
-    TrajectoryError
-        If the message is empty, its joints are others, its fields are incomplete, or the path
-        itself is malformed.
-    """
-    points = message.points
-    if not points:
-        raise TrajectoryError("the trajectory is empty: expected at least one point")
-    try:
-        order = joint_order(message.joint_names, joints)
-    except InvalidDataError as error:
-        raise TrajectoryError(f"the trajectory has {error}") from error
-    fields = {
-        name: _field(name, [getattr(point, name) for point in points], len(joints))
-        for name in ("positions", "velocities", "accelerations")
-    }
-    if fields["positions"] is None:
-        raise TrajectoryError("the trajectory has no positions: expected one per joint and point")
-    if fields["velocities"] is None and not allow_linear:
-        raise TrajectoryError(
-            "the trajectory has positions alone: expected velocities too, or the parameter "
-            "trajectory.allow_linear to be set"
-        )
-    return JointPath(
-        [seconds(point.time_from_start) for point in points],
-        *(None if field is None else field[:, order] for field in fields.values()),
-    )
-
-
-def _field(name: str, rows: list[array[float]], n_joints: int) -> Array | None:
-    """Stack a field of all points, (n_points, n_joints); None if no point has it."""
-    sizes = [len(row) for row in rows]
-    if not any(sizes):
-        return None
-    for point, size in enumerate(sizes):
-        if size != n_joints:
-            raise TrajectoryError(
-                f"point {point} has {size} {name}: expected {n_joints}, as other points have"
-                if 0 in sizes
-                else f"point {point} has {size} {name}: expected {n_joints}, one per joint"
-            )
-    return np.array(rows)

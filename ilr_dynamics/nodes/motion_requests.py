@@ -12,7 +12,7 @@ from ilr_dynamics.control import Mode, TrackingController
 from ilr_dynamics.exceptions import IlrDynamicsError, TrajectoryError
 from ilr_dynamics.nodes import qos
 from ilr_dynamics.nodes.event_log import EventLog
-from ilr_dynamics.nodes.messages import joint_path, start_time
+from ilr_dynamics.nodes.trajectory_reader import read_trajectory
 
 __all__ = ["MotionRequests"]
 
@@ -30,15 +30,16 @@ class MotionRequests:
 
     def __init__(self, node: Node, log: EventLog) -> None:
         self.allow_linear = False
+        self.max_points = 0
         self._log = log
         self._controller: TrackingController | None = None
         node.create_subscription(
-            JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.REQUEST
+            JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.REQUEST, raw=True
         )
         node.create_service(Trigger, "~/stop", self._on_stop)
         node.create_service(Trigger, "~/hold", self._on_hold)
 
-    def connect(self, controller: TrackingController, allow_linear: bool) -> None:
+    def connect(self, controller: TrackingController, allow_linear: bool, max_points: int) -> None:
         """Tell a controller from now on what is asked, between two of its cycles.
 
         Parameters
@@ -46,21 +47,27 @@ class MotionRequests:
         controller : TrackingController
         allow_linear : bool
             Whether trajectories of positions alone are followed.
+        max_points : int
+            Of a trajectory.
         """
         self._controller, self.allow_linear = controller, allow_linear
+        self.max_points = max_points
 
     def disconnect(self) -> None:
         """Answer without a controller from now on."""
         self._controller = None
 
-    def _on_trajectory(self, message: JointTrajectory) -> None:
+    def _on_trajectory(self, data: bytes) -> None:
         try:
             if self._controller is None:
                 raise TrajectoryError("the node is not configured: expected it to be active")
-            path = joint_path(
-                message, self._controller.limits.joints, allow_linear=self.allow_linear
+            path, start = read_trajectory(
+                data,
+                self._controller.limits.joints,
+                max_points=self.max_points,
+                allow_linear=self.allow_linear,
             )
-            self._controller.set_trajectory(path, start_time(message))
+            self._controller.set_trajectory(path, start)
         except IlrDynamicsError as error:
             self._log.error("trajectory refused", f"trajectory refused: {error}")
             return

@@ -47,6 +47,14 @@ PARAMETERS = (
         "whether trajectories of positions alone are followed, without feed-forward of motion",
     ),
     Row(
+        "trajectory.max_points",
+        2000,
+        "points of a trajectory; the controller reads 2,000 in about a millisecond",
+        "",
+        1,
+        100_000,
+    ),
+    Row(
         "trajectory.fade_time",
         0.5,
         "time over which the difference to a new trajectory fades",

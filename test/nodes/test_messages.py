@@ -4,17 +4,14 @@ from array import array
 
 import numpy as np
 import pytest
-from builtin_interfaces.msg import Duration, Time
+from builtin_interfaces.msg import Time
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ilr_dynamics.exceptions import InvalidDataError, TrajectoryError
+from ilr_dynamics.exceptions import InvalidDataError
 from ilr_dynamics.nodes.messages import (
     JointStateReader,
-    joint_path,
     seconds,
-    start_time,
     torque_command,
 )
 
@@ -24,16 +21,6 @@ JOINTS = ("j1", "j2")
 def state(names, position, velocity):
     message = JointState(name=names, position=array("d", position), velocity=array("d", velocity))
     message.header.stamp = Time(sec=3, nanosec=500_000_000)
-    return message
-
-
-def trajectory(names=JOINTS, n_points=3, fields=("positions", "velocities", "accelerations")):
-    message = JointTrajectory(joint_names=list(names))
-    for k in range(n_points):
-        point = JointTrajectoryPoint(time_from_start=Duration(sec=k, nanosec=250_000_000))
-        for scale, name in enumerate(fields, start=1):
-            setattr(point, name, array("d", [scale * k + 0.1 * i for i in range(len(names))]))
-        message.points.append(point)
     return message
 
 
@@ -109,69 +96,3 @@ def test_torque_goes_out_as_plain_array():
     command.fill(Time(), np.array([1.0, -2.0]))
     assert isinstance(command.message, Float64MultiArray)
     assert list(command.message.data) == [1.0, -2.0]
-
-
-def test_start_time_is_now_for_a_zero_stamp():
-    message = trajectory()
-    assert start_time(message) is None
-    message.header.stamp = Time(sec=7)
-    assert start_time(message) == 7.0
-
-
-@pytest.mark.parametrize(
-    ("fields", "degree"),
-    [
-        (("positions", "velocities"), 3),
-        (("positions", "velocities", "accelerations"), 5),
-    ],
-)
-def test_degree_follows_the_fields(fields, degree):
-    path = joint_path(trajectory(fields=fields), JOINTS)
-    assert path.degree == degree
-    assert path.times.tolist() == [0.25, 1.25, 2.25]
-
-
-def test_trajectory_is_read_by_name():
-    path = joint_path(trajectory(names=("j2", "j1")), JOINTS)
-    np.testing.assert_allclose(path.positions[0], [0.1, 0.0])
-    np.testing.assert_allclose(path.fields[2][2], [6.1, 6.0])
-
-
-def test_positions_alone_are_followed_only_if_allowed():
-    message = trajectory(fields=("positions",))
-    assert joint_path(message, JOINTS, allow_linear=True).degree == 1
-    with pytest.raises(TrajectoryError, match=r"positions alone.*trajectory\.allow_linear"):
-        joint_path(message, JOINTS)
-
-
-def broken(change):
-    message = trajectory()
-    change(message.points)
-    return message
-
-
-@pytest.mark.parametrize(
-    ("message", "text"),
-    [
-        (trajectory(n_points=0), "the trajectory is empty"),
-        (trajectory(names=("j1", "k")), "has unknown joints k and missing joints j2"),
-        (trajectory(names=("j1",)), "has missing joints j2"),
-        (trajectory(fields=()), "has no positions"),
-        (
-            broken(lambda points: setattr(points[1], "velocities", array("d"))),
-            "point 1 has 0 velocities: expected 2, as other points have",
-        ),
-        (
-            broken(lambda points: [p.positions.append(0.0) for p in points]),
-            "point 0 has 3 positions: expected 2, one per joint",
-        ),
-        (broken(lambda points: points.reverse()), "point 1 is at 1.25 s after point 0"),
-        (
-            broken(lambda points: points[2].positions.__setitem__(0, np.nan)),
-            "positions of point 2, joint 0, are not finite",
-        ),
-    ],
-)
-def test_malformed_trajectory_is_refused(message, text):
-    with pytest.raises(TrajectoryError, match=text):
-        joint_path(message, JOINTS)
