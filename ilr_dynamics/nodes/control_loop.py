@@ -80,6 +80,7 @@ class ControlLoop:
         self._decimation = values["controller_state.decimation"]
         self._collector = QuietCollector(round(_COLLECTION_PERIOD * values["rate"]))
         self._cycles = 0
+        self._rate = values["rate"]
         self._command: Command | None = None
         self._predictor: Predictor | None = None
         self._physics = RigidBodyFeedForward(
@@ -120,7 +121,9 @@ class ControlLoop:
             JointState, values["state.topic"], self._on_joint_state, qos.JOINT_STATES
         )
         self._requests = requests
-        requests.connect(self._controller, values["trajectory.allow_linear"])
+        requests.connect(
+            self._controller, values["trajectory.allow_linear"], values["trajectory.max_points"]
+        )
 
     @property
     def state(self) -> LoopState:
@@ -131,6 +134,9 @@ class ControlLoop:
             self._controller.fault,
             self._settings.controller == "ilr" and self._predictor is None,
             self._torque_publisher.get_subscription_count(),
+            self._node.count_publishers(self.joint_states.topic_name),
+            self._rate,
+            self._settings.supervision.input_timeout,
         )
 
     @property
@@ -189,6 +195,7 @@ class ControlLoop:
         self._settings = settings
         self._decimation = values["controller_state.decimation"]
         self._requests.allow_linear = values["trajectory.allow_linear"]
+        self._requests.max_points = values["trajectory.max_points"]
         self._watchdog.timeout = values["supervision.silence_timeout"]
         self._controller.gains = settings.gains
         self._controller.limits = settings.limits
@@ -234,7 +241,7 @@ class ControlLoop:
         self._command = command
         self._send(message.header.stamp, command.torque)
         self._driver.commanded(command.torque)
-        self._watchdog.feed()
+        self._watchdog.feed(message.header.stamp)
         self._report(message, command, start, time.perf_counter() - start)
 
     def _on_silence(self, silence: float) -> None:

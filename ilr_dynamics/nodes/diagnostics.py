@@ -12,8 +12,18 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 from ilr_dynamics.control import Command, Mode
 
-__all__ = ["TRUSTED", "LoopState", "LoopStatistics", "diagnostic_array", "loop_status"]
+__all__ = [
+    "TRUSTED",
+    "LoopState",
+    "LoopStatistics",
+    "diagnostic_array",
+    "input_warnings",
+    "loop_status",
+]
 
+# Share of the nominal rate below which it is said that joint states are rare: the torque then
+# changes by so much less in a second.
+ENOUGH_STATES = 0.8
 # Share of the learned torque below which the model does not know, rather than knows less.
 TRUSTED = 0.5
 
@@ -49,6 +59,8 @@ class LoopStatistics:
     largest_gap: float = 0.0
     _receipts: list[float] = field(default_factory=list)
     _last_time: float | None = None
+    _since: float | None = None
+    _intervals: int = 0
 
     def add(
         self,
@@ -81,7 +93,10 @@ class LoopStatistics:
             self.largest_std = max(self.largest_std, float(command.feedforward.std.max()))
         self.limited += command.limited
         self.saturated += saturated
-        if self._last_time is not None:
+        if self._last_time is None:
+            self._since = command.time
+        else:
+            self._intervals += 1
             self.largest_gap = max(self.largest_gap, command.time - self._last_time)
         self._last_time = command.time
 
@@ -90,11 +105,31 @@ class LoopStatistics:
         """Cycles in which most of the torque was not the learned model's."""
         return sum(gate < TRUSTED for gate in self.gates)
 
+    @property
+    def stamped_rate(self) -> float | None:
+        """Answered joint states a second of their stamps, Hz; None if these say nothing."""
+        if self._last_time is None or self._since is None or self._last_time <= self._since:
+            return None
+        return self._intervals / (self._last_time - self._since)
+
+    def lag(self, clock: float, steady: float) -> float | None:
+        """How far behind a clock the last stamp was when it came, s; None if none came lately.
+
+        Parameters
+        ----------
+        clock, steady : float
+            Present time by that clock and by that of receipts, s.
+        """
+        if not self.loop_times or self._last_time is None:
+            return None
+        return clock - self._last_time - (steady - self._receipts[-1])
+
     def clear(self) -> None:
         """Begin anew; the gap to the last cycle stays in view."""
         for figures in (self.loop_times, self.gates, self.unseen):
             figures.clear()
         del self._receipts[:-1]
+        self._since, self._intervals = self._last_time, 0
         self.limited = self.saturated = self.unusable = 0
         self.largest_gap = self.largest_std = 0.0
 
@@ -102,7 +137,7 @@ class LoopStatistics:
         """Clear the last cycle's time too, as the next one does not follow it."""
         self.clear()
         self._receipts.clear()
-        self._last_time = None
+        self._last_time = self._since = None
 
     def summary(self, period: float) -> dict[str, str]:
         """Return the figures as text; ``period`` is the time since the last clear, s."""
@@ -114,6 +149,8 @@ class LoopStatistics:
             "cycles at a torque limit": str(self.saturated),
             "unusable joint states": str(self.unusable),
         }
+        if self.stamped_rate is not None:
+            figures["rate by stamps [Hz]"] = f"{self.stamped_rate:.1f}"
         if len(self._receipts) > 2:
             intervals = 1e3 * np.diff(self._receipts)
             jitter = np.abs(intervals - np.median(intervals))
@@ -148,6 +185,12 @@ class LoopState:
         Whether a learned model is wanted and there is none.
     listeners : int
         Subscriptions to the torque.
+    publishers : int
+        Of joint states.
+    rate : float
+        Nominal, of joint states, Hz.
+    largest_lag : float
+        How far a stamp may lie from the node's clock, s.
     """
 
     active: bool
@@ -155,10 +198,39 @@ class LoopState:
     fault: str
     without_model: bool
     listeners: int
+    publishers: int
+    rate: float
+    largest_lag: float
 
 
-def loop_status(state: LoopState, statistics: LoopStatistics) -> tuple[bytes, str]:
-    """Return a level of DiagnosticStatus, and the state in a few words."""
+def input_warnings(
+    state: LoopState, statistics: LoopStatistics, lag: float | None
+) -> dict[str, str]:
+    """Return what is wrong with the joint states that are answered, by kind.
+
+    Parameters
+    ----------
+    state : LoopState
+    statistics : LoopStatistics
+    lag : float or None
+        Of their stamps behind the node's clock, s, if one is known.
+    """
+    warnings = {}
+    rate = statistics.stamped_rate
+    if rate is not None and rate < ENOUGH_STATES * state.rate:
+        warnings["rate"] = f"joint states at {rate:.0f} Hz instead of {state.rate:.0f} Hz"
+    if lag is not None and abs(lag) > state.largest_lag:
+        side = "behind" if lag > 0.0 else "ahead of"
+        warnings["clock"] = f"joint states stamped {abs(lag):.3f} s {side} the node's clock"
+    if state.publishers > 1:
+        warnings["publishers"] = f"{state.publishers} publishers of joint states"
+    return warnings
+
+
+def loop_status(
+    state: LoopState, statistics: LoopStatistics, lag: float | None = None
+) -> tuple[bytes, str]:
+    """Return a level of DiagnosticStatus, and the state in a few words; as `input_warnings`."""
     if not state.active:
         return DiagnosticStatus.OK, "not active"
     if state.mode is Mode.FAULT:
@@ -173,6 +245,7 @@ def loop_status(state: LoopState, statistics: LoopStatistics) -> tuple[bytes, st
         "the learned model is not trusted": statistics.unsure > TRUSTED * cycles,
     }
     found = [text for text, holds in warnings.items() if holds]
+    found += input_warnings(state, statistics, lag).values()
     level = DiagnosticStatus.WARN if found else DiagnosticStatus.OK
     return level, ", ".join([state.mode.name.lower(), *found])
 

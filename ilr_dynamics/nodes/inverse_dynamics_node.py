@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,7 +22,13 @@ from ilr_dynamics.exceptions import IlrDynamicsError
 from ilr_dynamics.nodes import qos
 from ilr_dynamics.nodes.control_loop import ControlLoop
 from ilr_dynamics.nodes.control_settings import ControlSettings
-from ilr_dynamics.nodes.diagnostics import diagnostic_array, loop_status
+from ilr_dynamics.nodes.diagnostics import (
+    LoopState,
+    LoopStatistics,
+    diagnostic_array,
+    input_warnings,
+    loop_status,
+)
 from ilr_dynamics.nodes.event_log import EventLog
 from ilr_dynamics.nodes.learning_parameters import (
     learner_limits,
@@ -170,9 +177,10 @@ class InverseDynamicsNode(LifecycleNode):
         hardware = self._description.name if self._description else ""
         if self._loop is not None:
             state = self._loop.state
-            level, text = loop_status(state, self._loop.statistics)
-            if state.active and not state.listeners:
-                self._log.warning("listeners", "nobody listens to the torque command")
+            clock = 1e-9 * self.get_clock().now().nanoseconds
+            lag = self._loop.statistics.lag(clock, time.perf_counter())
+            level, text = loop_status(state, self._loop.statistics, lag)
+            self._warn(state, self._loop.statistics, lag)
             details = {
                 "controller": self._loop.controller,
                 "model": self._loop.model,
@@ -184,6 +192,14 @@ class InverseDynamicsNode(LifecycleNode):
         message = diagnostic_array(self.get_fully_qualified_name(), hardware, level, text, details)
         message.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(message)
+
+    def _warn(self, state: LoopState, statistics: LoopStatistics, lag: float | None) -> None:
+        if not state.active:
+            return
+        if not state.listeners:
+            self._log.warning("listeners", "nobody listens to the torque command")
+        for kind, text in input_warnings(state, statistics, lag).items():
+            self._log.warning(kind, text)
 
 
 def main(args: Sequence[str] | None = None) -> int:

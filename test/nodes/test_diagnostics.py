@@ -12,10 +12,20 @@ from ilr_dynamics.nodes.diagnostics import (
     LoopState,
     LoopStatistics,
     diagnostic_array,
+    input_warnings,
     loop_status,
 )
 
-TRACKING = LoopState(active=True, mode=Mode.TRACKING, fault="", without_model=False, listeners=1)
+TRACKING = LoopState(
+    active=True,
+    mode=Mode.TRACKING,
+    fault="",
+    without_model=False,
+    listeners=1,
+    publishers=1,
+    rate=500.0,
+    largest_lag=0.1,
+)
 
 
 def add(statistics, time, *, gate=1.0, limited=False, saturated=False, learned=True, late=0.0):
@@ -118,6 +128,45 @@ def test_what_a_person_should_look_at_is_a_warning(busy, state, figures, text):
     level, found = loop_status(replace(TRACKING, **state), busy)
     assert level == DiagnosticStatus.WARN
     assert found == f"tracking, {text}"
+
+
+@pytest.mark.parametrize(
+    ("state", "lag", "kind", "text"),
+    [
+        ({"rate": 630.0}, None, "rate", "joint states at 500 Hz instead of 630 Hz"),
+        ({}, 0.2, "clock", "joint states stamped 0.200 s behind the node's clock"),
+        ({}, -3.5, "clock", "joint states stamped 3.500 s ahead of the node's clock"),
+        ({"publishers": 2}, None, "publishers", "2 publishers of joint states"),
+    ],
+)
+def test_joint_states_that_are_wrong_are_a_warning(busy, state, lag, kind, text):
+    state = replace(TRACKING, **state)
+    assert input_warnings(state, busy, lag) == {kind: text}
+    assert loop_status(state, busy, lag) == (DiagnosticStatus.WARN, f"tracking, {text}")
+
+
+def test_joint_states_may_be_a_little_rare_and_late(busy):
+    state = replace(TRACKING, rate=620.0)
+    assert loop_status(state, busy, 0.09) == (DiagnosticStatus.OK, "tracking")
+
+
+def test_rate_by_stamps_is_that_since_the_last_clear(busy):
+    assert busy.stamped_rate == pytest.approx(500.0)
+    busy.clear()
+    assert busy.stamped_rate is None
+    for k in range(10):
+        add(busy, 0.198 + 0.01 * (k + 1))
+    assert busy.stamped_rate == pytest.approx(100.0)
+    assert busy.summary(1.0)["rate by stamps [Hz]"] == "100.0"
+
+
+def test_lag_is_that_at_receipt():
+    statistics = LoopStatistics()
+    assert statistics.lag(clock=1000.0, steady=5.0) is None
+    add(statistics, 2.0, late=0.05)
+    assert statistics.lag(clock=102.5, steady=2.3) == pytest.approx(100.25)
+    statistics.clear()
+    assert statistics.lag(clock=102.5, steady=2.3) is None
 
 
 def test_status_carries_name_level_and_values():

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joint states, trajectories, stop and hold, as the node meets them."""
 
+import re
+import time
 from array import array
 
 import numpy as np
@@ -9,6 +11,9 @@ import pytest
 from builtin_interfaces.msg import Duration
 from controller_bench import CYCLE, RATE_LIMIT, stamp, trajectory
 from diagnostic_msgs.msg import DiagnosticStatus
+from rclpy.qos import qos_profile_sensor_data
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from ilr_dynamics.control import JointPath
@@ -131,14 +136,14 @@ def test_silence_lets_the_arm_down(arm):
     arm.states.clear()
     arm.spin(2.0)
     torques += [torque.effort for torque in arm.torques]
-    assert {state.mode for state in arm.states} == {ControllerState.FAULT}
+    assert [state.mode for state in arm.states[-5:]] == [ControllerState.FAULT] * 5
     assert list(arm.states[-1].commanded_torque) == [0.0] * 4
-    np.testing.assert_allclose(arm.states[0].measured_position, arm.measured.position, atol=0.01)
+    np.testing.assert_allclose(arm.states[-1].measured_position, arm.measured.position, atol=0.01)
     # Nothing can be held yet.
     assert arm.ask(Trigger, "hold", moving=False).message == "holding"
     arm.states.clear()
     arm.spin(0.2)
-    assert {state.mode for state in arm.states} == {ControllerState.FAULT}
+    assert arm.states[-1].mode == ControllerState.FAULT
     assert np.abs(torques[0]).max() > 5.0
     assert list(torques[-1]) == [0.0] * 4
     assert (np.abs(np.diff(torques, axis=0)) <= RATE_LIMIT * CYCLE + 1e-9).all()
@@ -146,7 +151,31 @@ def test_silence_lets_the_arm_down(arm):
     assert arm.set_parameters(moving=False, **usual).successful
     # Time stood still, so the next state is not late, and yet the fault stays.
     assert arm.state().mode == ControllerState.FAULT
-    assert "no joint state for 2." in arm.ask(Trigger, "stop").message
+    assert "no joint state for " in arm.ask(Trigger, "stop").message
+    assert arm.ask(Trigger, "hold").message == "holding"
+
+
+def test_silence_counts_unless_simulated_time_is_seen_to_stand_still(arm):
+    quick = {"supervision__silence_timeout": 0.2, "fault__let_down_time": 0.3}
+    assert arm.set_parameters(use_sim_time=True, **quick).successful
+    clock = arm.node.create_publisher(Clock, "/clock", 10)
+    for _ in range(100):
+        clock.publish(Clock(clock=stamp(arm.time)))
+        arm.cycle()
+    arm.torques.clear()
+    arm.spin(0.6)
+    assert not arm.torques
+    # Stamps by another clock: it says nothing about the arm.
+    clock.publish(Clock(clock=stamp(arm.time + 50.0)))
+    arm.spin(0.6)
+    assert arm.states[-1].mode == ControllerState.FAULT
+    assert arm.ask(Trigger, "hold", moving=False).message == "holding"
+    arm.node.destroy_publisher(clock)
+    arm.states.clear()
+    arm.spin(0.6)
+    assert arm.states[-1].mode == ControllerState.FAULT
+    usual = {"supervision__silence_timeout": 60.0, "fault__let_down_time": 3.0}
+    assert arm.set_parameters(moving=False, use_sim_time=False, **usual).successful
     assert arm.ask(Trigger, "hold").message == "holding"
 
 
@@ -203,6 +232,50 @@ def test_diagnostics_say_how_the_loop_does(arm):
     assert arm.set_parameters(controller="ilr").successful
     level, text, _ = arm.diagnosis()
     assert (level, text) == (DiagnosticStatus.WARN, "holding, no model is loaded")
+
+
+def test_joint_states_that_are_wrong_are_told(arm):
+    def told():
+        arm.diagnosis()
+        return arm.diagnostics[-1].status[0].message
+
+    assert "s behind the node's clock" in told()
+    # As now as the node's clock, but a second late.
+    arm.time = time.time()
+    arm.run(0.02)
+    assert arm.ask(Trigger, "hold").message == "holding"
+    for _ in range(200):
+        arm.time = max(arm.time, time.time() - 1.0)
+        arm.cycle()
+    late = re.search(r"stamped (1\.\d*) s behind", told())
+    assert late and float(late[1]) < 1.5
+    second = arm.node.create_publisher(JointState, "joint_states", qos_profile_sensor_data)
+    arm.spin(0.5)
+    assert "2 publishers of joint states" in told()
+    arm.node.destroy_publisher(second)
+    while "publishers" in told():
+        pass
+    assert " Hz instead of" not in told()
+    arm.diagnostics.clear()
+    while not any(
+        "joint states at 200 Hz instead of 500 Hz" in d.status[0].message for d in arm.diagnostics
+    ):
+        arm.cycle()
+        arm.time += 1.5 * CYCLE
+    arm.time = 1000.0
+    arm.run(0.02)
+    assert arm.ask(Trigger, "hold").message == "holding"
+
+
+def test_trajectory_of_too_many_points_is_refused(arm):
+    assert arm.set_parameters(trajectory__max_points=100).successful
+    message = trajectory(arm.joints, arm.eight)
+    arm.publish(message)
+    assert arm.state().mode == ControllerState.HOLDING
+    assert arm.set_parameters(trajectory__max_points=101).successful
+    arm.publish(message)
+    assert arm.state().mode == ControllerState.TRACKING
+    assert arm.set_parameters(trajectory__max_points=2000).successful
 
 
 def malformed(arm, fault):
