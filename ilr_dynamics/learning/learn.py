@@ -18,6 +18,7 @@ from ..exceptions import LearnerError
 from ..recording import Samples, read_recording, training_samples
 from ..regression import ILR, effective_sample_weights
 from ..regression.mixture_regressor import MixtureRegressor
+from .plausibility import implausible_torques
 from .prior import model_to_update
 from .settings import LearningSettings, load_compatible_snapshot, snapshot_metadata
 
@@ -67,6 +68,9 @@ class LearningReport:
         The same by a model that has learned all samples but these.
     worse : bool
         Whether the second error is larger, joints weighed by the model's scales of their torques.
+    implausible : str
+        Why the torques of a first recording cannot be those of the arm; empty if they can, or if
+        there was a model to compare with.
     learning_time : float
         Time spent on inference, of both models, s.
     samples_total : int
@@ -80,6 +84,7 @@ class LearningReport:
     error_before: list[float]
     error_after: list[float]
     worse: bool
+    implausible: str
     learning_time: float
     samples_total: int
 
@@ -162,6 +167,9 @@ def learn(
     new_model = model_to_update(model, settings)
     n_older = samples.n_used - math.ceil(NEWEST_SHARE * samples.n_used)
     X, Y = samples.X[n_older:], samples.Y[n_older:]
+    implausible = ""
+    if model is None:
+        implausible = implausible_torques(samples, settings)
     error_before = [] if model is None else _squared_error(model, X, Y)
 
     def report(first: float, last: float) -> Callable[[int, int, float], None]:
@@ -198,6 +206,7 @@ def learn(
         error_before=error_before,
         error_after=error_after,
         worse=model is not None and _is_worse(error_after, error_before, new_model),
+        implausible=implausible,
         learning_time=learning_time,
         samples_total=new_model.n_samples_,
     )

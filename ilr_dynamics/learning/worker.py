@@ -57,7 +57,8 @@ def run_job(job: Job, progress: Progress) -> dict[str, Any]:
         "components" and "samples" (all that the model has learned from); "snapshot", except for
         a `LoadJob`; "base" and "predictor", the job directory's own copies for further use, except
         for a `SaveJob`; the fields of `LearningReport` for an `UpdateJob`. An update that is worse
-        and not accepted leaves no files and says why under "refusal", which else is empty.
+        or implausible, and not accepted, leaves no files and says why under "refusal", which else
+        is empty.
 
     Raises
     ------
@@ -75,8 +76,8 @@ def _update(job: UpdateJob, progress: Progress) -> dict[str, Any]:
     folder = _folder(job.directory)
     snapshot = _new_target(job.snapshot_uri, job.settings) if job.snapshot_uri else None
     model, report = learn_from_recording(job.bag_uri, job.settings, job.snapshot, progress)
-    refusal = "" if job.accept_worse or not report.worse else _worse(report)
-    if refusal:
+    refusal = report.implausible or (_worse(report) if report.worse else "")
+    if refusal and not job.accept_worse:
         return {"refusal": refusal, "snapshot": "", **_sizes(model), **asdict(report)}
     progress("saving", 0.0, math.nan)
     result = _save_for_use(model, folder)

@@ -1,0 +1,63 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Whether torques can be those of the arm: what a first recording is judged by."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..recording import Samples
+from ..recording.joint_state import Rejection
+from ..robot.description import load_description
+from ..robot.rigid_body import RigidBodyModel
+from .settings import LearningSettings
+
+__all__ = ["implausible_torques"]
+
+# Of the recorded states: more that were at a torque limit or beyond come from other units.
+MOST = 0.5
+# Root mean square of the recorded torque less the rigid-body model's, all joints together, in
+# units of that model's: at most 0.39 on the simulated arms (joints without weight alone: up to 14;
+# joint 7 more) and 0.35 on the recording of a real one. Torques of the wrong sign have 2.0, ten
+# times too large ones 8 and more.
+FARTHEST = 1.5
+# Samples that are compared, at most.
+ENOUGH = 1000
+
+
+def implausible_torques(samples: Samples, settings: LearningSettings) -> str:
+    """
+    Say why recorded torques cannot be those of the arm; empty if they can.
+
+    Joints are judged together: one that carries no weight has friction alone, of which the
+    rigid-body model knows nothing. So has an arm whose driver compensates gravity, which therefore
+    is judged by its torque limits only.
+
+    Parameters
+    ----------
+    samples : Samples
+        Inputs and torques of a recording.
+    settings : LearningSettings
+        The arm.
+    """
+    saturated = samples.rejected.get(Rejection.SATURATED_TORQUE.name.lower(), 0)
+    states = samples.n_used + sum(samples.rejected.values())
+    if saturated > MOST * states:
+        return (
+            f"{saturated} of {states} recorded states have a torque at or beyond its limit; "
+            f"expected at most {MOST:.0%} of them, in Nm, or accept_worse to be set"
+        )
+    if settings.robot is None or settings.driver_compensates_gravity:
+        return ""
+    chosen = slice(None, None, -(-samples.n_used // ENOUGH))
+    X, Y = samples.X[chosen], samples.Y[chosen]
+    model = RigidBodyModel(load_description(settings.robot))
+    torque = np.array([model.inverse_dynamics(*np.split(x, 3)) for x in X])
+    distance = float(np.linalg.norm(Y - torque) / np.linalg.norm(torque))
+    if distance <= FARTHEST:
+        return ""
+    return (
+        f"the recorded torques are {distance:.2g} times as far from those of the rigid-body model "
+        f"as no torque at all would be; expected at most {FARTHEST:g} times (are signs those of "
+        "the arm, and the unit Nm?), or accept_worse to be set"
+    )

@@ -1,0 +1,84 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""First recordings of an arm with friction, as they are and with the errors people make."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ilr_dynamics.learning import LearningSettings, UpdateJob
+from ilr_dynamics.learning.worker import run_job
+from ilr_dynamics.recording import RecordingWriter, SampleSettings
+from ilr_dynamics.robot.description import load_description
+from ilr_dynamics.robot.rigid_body import RigidBodyModel
+
+ARM = load_description("wam4")
+LIMITS = [77.0, 160.0, 80.0, 40.0]
+SETTINGS = LearningSettings(
+    ARM.joint_names,
+    model={"n_components": 3, "max_iterations": 3},
+    samples=SampleSettings(sample_rate=100.0, torque_limit=LIMITS),
+    robot="wam4",
+)
+N_STATES, PERIOD = 800, 2_000_000
+
+
+@pytest.fixture(scope="module")
+def motion():
+    """Positions and torques of a swing about a bent posture, friction as large as it gets."""
+    rate = 2.0 * np.pi * np.array([0.5, 0.6, 0.7, 0.8])
+    phase = rate * 1e-9 * PERIOD * np.arange(N_STATES)[:, np.newaxis]
+    position = [0.0, 0.6, 0.0, 1.2] + 0.3 * np.sin(phase)
+    velocity, acceleration = 0.3 * rate * np.cos(phase), -0.3 * rate**2 * np.sin(phase)
+    model = RigidBodyModel(ARM)
+    states = zip(position, velocity, acceleration, strict=True)
+    torque = np.array([model.inverse_dynamics(*state) for state in states])
+    return position, torque + [4.0, 4.0, 2.0, 2.0] * np.tanh(20.0 * velocity)
+
+
+@pytest.fixture
+def result_of(motion, tmp_path):
+    """Learn from the motion with its torques multiplied."""
+
+    def run(factor, settings=SETTINGS, **options):
+        bag = tmp_path / "bag"
+        with RecordingWriter(bag) as writer:
+            for k, (position, torque) in enumerate(zip(*motion, strict=True), start=1):
+                at = (k * PERIOD, ARM.joint_names)
+                writer.write_joint_state("/joint_states", *at, position)
+                writer.write_joint_state("/joint_torque_command", *at, effort=factor * torque)
+        return run_job(UpdateJob(str(bag), str(tmp_path), settings, **options), lambda *_: None)
+
+    return run
+
+
+def test_torques_of_the_arm_are_learned(result_of):
+    result = result_of(1.0)
+    assert result["refusal"] == "" and result["snapshot"]
+
+
+@pytest.mark.parametrize(
+    ("factor", "limit", "text"),
+    [
+        (-1.0, LIMITS, "times as far from those of the rigid-body model as no torque"),
+        (10.0, None, "expected at most 1.5 times"),
+        (10.0, [500.0, 50.0, 500.0, 500.0], "states have a torque at or beyond its limit"),
+    ],
+)
+def test_torques_of_another_sign_or_unit_are_refused(result_of, tmp_path, factor, limit, text):
+    samples = replace(SETTINGS.samples, torque_limit=limit, minimum_samples=5)
+    result = result_of(factor, replace(SETTINGS, samples=samples))
+    assert text in result["refusal"]
+    assert [path.name for path in tmp_path.iterdir()] == ["bag"]
+
+
+def test_torques_of_another_sign_are_learned_if_they_are_wanted(result_of):
+    result = result_of(-1.0, accept_worse=True)
+    assert result["refusal"] == "" and result["snapshot"]
+    assert "rigid-body model" in result["implausible"]
+
+
+def test_arm_whose_weight_the_driver_carries_is_not_compared(result_of):
+    settings = replace(SETTINGS, driver_compensates_gravity=True)
+    assert result_of(-1.0, settings)["refusal"] == ""
