@@ -140,10 +140,7 @@ def test_silence_lets_the_arm_down(arm):
     assert list(arm.states[-1].commanded_torque) == [0.0] * 4
     np.testing.assert_allclose(arm.states[-1].measured_position, arm.measured.position, atol=0.01)
     # Nothing can be held yet.
-    assert arm.ask(Trigger, "hold", moving=False).message == "holding"
-    arm.states.clear()
-    arm.spin(0.2)
-    assert arm.states[-1].mode == ControllerState.FAULT
+    assert not arm.ask(Trigger, "hold", moving=False).success
     assert np.abs(torques[0]).max() > 5.0
     assert list(torques[-1]) == [0.0] * 4
     assert (np.abs(np.diff(torques, axis=0)) <= RATE_LIMIT * CYCLE + 1e-9).all()
