@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from builtin_interfaces.msg import Time
@@ -15,17 +16,20 @@ from ilr_dynamics.nodes.messages import seconds
 __all__ = ["SilenceWatchdog"]
 
 _PERIOD = 0.02
+# What one tick counts at most, s; where nothing else wakes the executor every other one is missed.
+_LONGEST = 3 * _PERIOD
 _CLOCK_TOPIC = "/clock"
 
 
 class SilenceWatchdog:
     """Calls somebody, again and again, while messages fail to come.
 
-    Its ticks are counted instead of reading a clock: when this process itself was held up, they
-    were too, and the messages that wait in its queues count as come. They go by a steady clock. In
-    a simulation that is slow or stands still, which is no silence, a tick counts as much of
-    simulated time as it lasted. For that the simulation has to be seen: ``use_sim_time``, somebody
-    who publishes a ``/clock`` that has been heard, and a last message that was stamped by it.
+    The times from tick to tick are summed, by a steady clock, but of none more than a bit: when
+    this process itself was held up, its ticks were too, and the messages that wait in its queues
+    count as come. In a simulation that is slow or stands still, which is no silence, a tick counts
+    as much of simulated time as it lasted. For that the simulation has to be seen:
+    ``use_sim_time``, somebody who publishes a ``/clock`` that has been heard, and a last message
+    that was stamped by it.
 
     Parameters
     ----------
@@ -45,6 +49,7 @@ class SilenceWatchdog:
         self._on_silence = on_silence
         self._stamp: float | None = None
         self._simulated = 0.0
+        self._ticked = time.monotonic()
         self._timer = node.create_timer(
             _PERIOD, self._tick, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
@@ -65,12 +70,15 @@ class SilenceWatchdog:
 
     def _elapsed(self) -> float:
         """How long a tick lasted for those whose messages are waited for, s."""
+        now = time.monotonic()
+        elapsed = min(now - self._ticked, _LONGEST)
+        self._ticked = now
         clock = self._node.get_clock()
         if not clock.ros_time_is_active:
-            return _PERIOD
+            return elapsed
         before, self._simulated = self._simulated, 1e-9 * clock.now().nanoseconds
         if self._stamp is None or not self._node.count_publishers(_CLOCK_TOPIC):
-            return _PERIOD
-        if abs(self._simulated - self._stamp) > self.timeout + _PERIOD:
-            return _PERIOD
-        return min(max(self._simulated - before, 0.0), _PERIOD)
+            return elapsed
+        if abs(self._simulated - self._stamp) > self.timeout + _LONGEST:
+            return elapsed
+        return min(max(self._simulated - before, 0.0), elapsed)
