@@ -48,6 +48,7 @@ OPTIONS = {
     # When the machine holds everything up, that is measured and does not end in a fault.
     "supervision.input_timeout": 10.0,
     "supervision.silence_timeout": 60.0,
+    "supervision.effort_error": 0.0,
     "supervision.tracking_error": [6.0] * 4,
     "supervision.velocity": [50.0] * 4,
 }

@@ -4,10 +4,11 @@
 A long session as on the arm: tracking without end, and an update once a minute.
 
 Simulator, controller, recorder and trajectory publisher run as processes of their own, over DDS,
-in real time, with the parameters of config/wam4.yaml. The controller sets out without a model, on
-its analytic fallback; the training figure-eights follow one another. Minute 0 is only recorded;
-within each later one the model learns from the recording of the one before, while tracking goes
-on. A process that only sleeps shows how late the machine itself is.
+in real time, with the parameters of config/wam4.yaml; controller and simulator ask for real-time
+priority. The controller sets out without a model, on its analytic fallback; the training
+figure-eights follow one another. Minute 0 is only recorded; within each later one the model learns
+from the recording of the one before, while tracking goes on. A process that only sleeps shows how
+late the machine itself is.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ from ilr_dynamics_msgs.srv import UpdateModel
 
 CONTROLLER, PUBLISHER = "inverse_dynamics_node", "trajectory_publisher"
 MINUTE = 60.0
+# As a lab would run controller and driver, where that is allowed.
+PRIORITY = {"realtime_priority": 50}
 
 
 class Session:
@@ -91,8 +94,13 @@ class Session:
 
     def _start_nodes(self) -> None:
         files = {"files.directories": [str(self._folder)]}
-        controller = {"controller": "ilr", "controller_state.decimation": DECIMATION, **files}
-        self._processes.start("wam_simulator", parameter_file=self._parameter_file)
+        controller = {
+            "controller": "ilr",
+            "controller_state.decimation": DECIMATION,
+            **PRIORITY,
+            **files,
+        }
+        self._processes.start("wam_simulator", PRIORITY, self._parameter_file)
         self._processes.start("recorder", files, self._parameter_file)
         self._processes.start(CONTROLLER, controller, self._parameter_file)
         self._operator.change_state(Transition.TRANSITION_CONFIGURE)

@@ -35,8 +35,9 @@ Progress = Callable[[str, float, float], None]
 """Called with the stage ("reading", "learning" or "saving"), the share of it that is done, and
 the lower bound of the newest iteration in nats per sample (NaN before the first)."""
 
-# The newest samples judge an update and how wide its intervals have to be, by a model that has not
-# learned them.
+# The newest samples judge an update, by a model that has not learned them. They do not calibrate
+# its intervals: they mostly repeat a motion that is in the recording already, and factors found on
+# them made intervals on other motions narrower than they were.
 NEWEST_SHARE = 0.1
 # An update is no worse up to this ratio of squared errors, which differ by some percent by chance,
 CHANCE = 1.05
@@ -191,7 +192,6 @@ def learn(
     trial.partial_fit(*older, callback=report(0.0, 0.5))
     error_after = _squared_error(trial, X, Y)
     new_model.partial_fit(samples.X, samples.Y, weights, callback=report(0.5, 1.0))
-    new_model.adopt_calibration(trial.calibrate(X, Y))
     learning_time = time.perf_counter() - start
     for error in (error_after, _squared_error(new_model, X, Y)):
         if not np.isfinite(error).all():

@@ -36,7 +36,8 @@ LEAF_SIZE = 64
 BLOCK_LEAVES = 8
 # Components with a share below exp(-150) of a sample's largest are left out. Below exp(-37) it is
 # lost in rounding, but until all are asked again components may grow into it: with this margin
-# bounds agreed to 1e-7 with those of asking all each time, with exp(-70) to 2e-4.
+# bounds agreed to 1e-7 with those of asking all each time on recorded motions (with exp(-70) to
+# 2e-4), and to 1e-3 where half of the samples are of one posture.
 NEGLIGIBLE_LOG_SHARE = -150.0
 # Products of samples are kept between iterations up to this size; beyond it they are made anew.
 MAX_KEPT_BYTES = 2**28

@@ -142,19 +142,7 @@ class MixtureRegressor(Estimator):
             Outcomes.of(mixture, predictions, outputs[rows], self.spread_factors_)
             for rows, mixture, predictions in self._relevant_predictions(X)
         ]
-        return self._set_spread(spread_factors(outcomes, coverage, self.spread_factors_))
-
-    def adopt_calibration(self, trial: MixtureRegressor) -> Self:
-        """
-        Scale the spread as calibration scaled that of another model.
-
-        For a model that has learned all samples, from one that was calibrated on some of them
-        because it had not.
-        """
-        self._check_fitted()
-        return self._set_spread(trial.spread_factors_)
-
-    def _set_spread(self, spread: SpreadFactors) -> Self:
+        spread = spread_factors(outcomes, coverage, self.spread_factors_)
         transforms = replace(self.transforms_, spread=spread)
         self._set_state(self.prior_, self.statistics_, self.groups_, self.n_samples_, transforms)
         return self

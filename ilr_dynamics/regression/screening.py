@@ -39,6 +39,8 @@ COORDINATES, COORDINATES_SHARE = 2, 0.3
 # and spread. So small because some that have hardly any data, as the vacant ones of a hierarchy,
 # are a thousand times less sure than those that know: their variance counts a million times.
 NEGLIGIBLE_WEIGHT = 1e-18
+# Of a component's squared widths: beyond it rounding makes bounds that are none.
+LARGEST_CONDITION = 1e7
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ class Screening:
         """Choose coordinates for squared distances (K, m + 1, m + 1), as forms of [x, 1]."""
         m = forms.shape[1] - 1
         s = min(m, round(COORDINATES + COORDINATES_SHARE * m))
+        forms, is_sound = _well_conditioned(forms)
         covariances = np.linalg.inv(forms[:, :m, :m])
         centres = -np.einsum("kij,kj->ki", covariances, forms[:, :m, m])
         R = _discriminating_directions(centres, np.asarray(covariances.mean(axis=0)))[:, :s]
@@ -72,7 +75,10 @@ class Screening:
         bounds = np.empty((len(A), s + 1, s + 1))
         bounds[:, :s, :s] = A
         bounds[:, :s, s] = bounds[:, s, :s] = -A_centres
-        bounds[:, s, s] = 1.0 + np.sum(A_centres * (centres @ R), axis=1)
+        bounds[:, s, s] = np.sum(A_centres * (centres @ R), axis=1)
+        # No distance is shorter than none: such a component is always asked.
+        bounds[~is_sound] = 0.0
+        bounds[:, s, s] += 1.0
         return cls(projection, form_coefficients(bounds))
 
     @property
@@ -101,6 +107,15 @@ class Screening:
         products = pairwise_products(coordinates)
         distances = np.matmul(products, self.coefficients.T, out=buffer[: len(coordinates)])
         return np.maximum(distances.min(axis=0), 1.0), distances.argmin(axis=1)
+
+
+def _well_conditioned(forms: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """Put others in the place of forms that cannot be inverted; tell which (K,) can."""
+    m = forms.shape[1] - 1
+    widths = np.linalg.eigvalsh(forms[:, :m, :m])
+    is_sound = widths[:, 0] * LARGEST_CONDITION > widths[:, -1]
+    others = np.eye(m + 1) if not is_sound.any() else forms[np.argmax(is_sound)]
+    return np.where(is_sound[:, None, None], forms, others), is_sound
 
 
 def _discriminating_directions(centres: Array, within: Array) -> Array:

@@ -13,7 +13,6 @@ import pytest
 from ilr_dynamics.exceptions import InvalidParameterError, RecordingError, SnapshotError
 from ilr_dynamics.learning import learn, learn_from_recording, read_samples
 from ilr_dynamics.learning.learn import _sample_weights
-from ilr_dynamics.learning.prior import PRIOR_ALONE
 from ilr_dynamics.recording import Recording, training_samples
 from ilr_dynamics.regression import ILR
 
@@ -56,20 +55,6 @@ def test_update_is_judged_on_samples_it_has_not_learned(bag, arm_settings):
     spoilt[newest] += 7.0
     _, report = learn(replace(samples, Y=spoilt), arm_settings)
     assert (np.array(report.error_after) > 4.0**2).all()
-
-
-def test_intervals_cover_what_they_say_on_the_newest_samples(record_motion, arm_settings):
-    bag = record_motion(n_states=4000)
-    arm_settings = replace(arm_settings, effective_samples=False)
-    model, _ = learn_from_recording(bag, arm_settings)
-    samples = read_samples(bag, arm_settings)
-    n_older = samples.n_used - math.ceil(0.1 * samples.n_used)
-    older = samples.X[:n_older], samples.Y[:n_older]
-    newest = samples.X[n_older:], samples.Y[n_older:]
-    trial = ILR(**PRIOR_ALONE).set_params(**arm_settings.model).fit(*older)
-    trial.adopt_calibration(model)
-    lower, upper = trial.predict_interval(newest[0])
-    assert np.mean((lower <= newest[1]) & (newest[1] <= upper)) == pytest.approx(0.95, abs=0.02)
 
 
 def test_update_that_is_worse_says_so_and_one_that_repeats_is_not(bag, arm_settings):

@@ -195,11 +195,12 @@ def test_the_whole_picture(bench, folder, tmp_path):
     picture = tmp_path / "markers.png"
     render(bench.seen["markers"][-1], picture)
     pixels = imread(picture)[..., :3]
-    for marker in (bench.newest("torque feedforward")[1], bench.newest("confidence")[0]):
-        colour = np.array([marker.color.r, marker.color.g, marker.color.b])
-        # Over the dark background, which shows through, and shaded.
-        near = np.linalg.norm(pixels - colour, axis=2) < 0.35
-        assert near.sum() > 50
+    # The longest bar, over the dark background that shows through, and shaded; and an arm.
+    bar = bench.newest("torque feedforward")[3].color
+    is_bar = np.linalg.norm(pixels - [bar.r, bar.g, bar.b], axis=2) < 0.35
+    assert is_bar.sum() > 50
+    is_background = np.all(np.abs(pixels - pixels[0, 0]) < 0.02, axis=2)
+    assert 0.02 < np.mean(~is_background) < 0.5
 
 
 def known_model() -> ILR:

@@ -53,6 +53,24 @@ def test_bounds_over_several_rows_hold_for_each(generator):
     np.testing.assert_array_equal(nearest, [best[0] for _, best in apart])
 
 
+@pytest.mark.parametrize("spread", [1e-3, 1e-5, 1e-6])
+def test_bounds_of_nearly_singular_widths_are_none_or_hold(spread):
+    generator = np.random.default_rng(1)
+    t = np.sort(generator.uniform(0.0, 20.0, 3000))
+    X = np.stack([np.sin((1.0 + 0.3 * k) * t + k) for k in range(6)], axis=1)
+    Y = np.stack([X[:, 0] * X[:, 1], np.sin(2.0 * X[:, 2])], axis=1)
+    model = ILR(
+        150, input_spread=spread, input_strength=50.0, fit_scales=False, max_iterations=5
+    ).fit(X, Y)
+    near = X[::8] + 1e-7
+    mean, std = model.predict(near, return_std=True)
+    all_mean, all_std = in_small_pieces(lambda x: model.predict(x, return_std=True), near)
+    np.testing.assert_allclose(mean, all_mean, atol=1e-6)
+    np.testing.assert_allclose(std, all_std, atol=1e-6)
+    predictor = model.predictor()
+    np.testing.assert_allclose([predictor(x)[0] for x in near[:50]], all_mean[:50], atol=1e-6)
+
+
 def test_with_all_coordinates_the_bound_is_the_distance(generator):
     Q = random_forms(generator, 5, 2)
     screening = Screening.from_forms(Q)
