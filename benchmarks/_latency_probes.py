@@ -28,6 +28,7 @@ from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
+from ilr_dynamics.nodes.realtime import take_realtime_priority
 from ilr_dynamics.process_lifetime import die_with_parent
 
 __all__ = ["Probe", "observe_torques", "watch_clock"]
@@ -49,14 +50,17 @@ class Probe:
     ----------
     work
         One of the functions below.
+    priority
+        Real-time priority to ask for: that of the processes which are measured, so that a probe
+        does not wait where they do not.
     """
 
-    def __init__(self, work: Callable[[Event, Connection, int], None]) -> None:
+    def __init__(self, work: Callable[[Event, Connection, int, int], None], priority: int) -> None:
         context = multiprocessing.get_context("spawn")
         self._stop = context.Event()
         self._results, end = context.Pipe(duplex=False)
         self._process = context.Process(
-            target=work, args=(self._stop, end, os.getpid()), daemon=True
+            target=work, args=(self._stop, end, os.getpid(), priority), daemon=True
         )
 
     def result(self) -> NDArray[np.float64]:
@@ -86,13 +90,14 @@ class Probe:
         return self._results.recv()
 
 
-def watch_clock(stop: Event, results: Connection, parent: int) -> None:
+def watch_clock(stop: Event, results: Connection, parent: int, priority: int) -> None:
     """
     Sleep until every 2 ms have passed and send how late each awakening was, (n,), s.
 
     This is what a process can have at best on the machine, beside everything else.
     """
     die_with_parent(parent)
+    take_realtime_priority(priority)
     gc.disable()
     lateness = array("d")
     results.send(None)
@@ -104,7 +109,7 @@ def watch_clock(stop: Event, results: Connection, parent: int) -> None:
     results.send(np.array(lateness))
 
 
-def observe_torques(stop: Event, results: Connection, parent: int) -> None:
+def observe_torques(stop: Event, results: Connection, parent: int, priority: int) -> None:
     """
     Send when each joint state was published and when its torque arrived here, (n, 2), s.
 
@@ -135,6 +140,8 @@ def observe_torques(stop: Event, results: Connection, parent: int) -> None:
                 times.setdefault(_stamp(taken[0]), taken[1][key])
         if not ready and all(seen):
             ready = True
+            # By now the middleware has all its threads.
+            take_realtime_priority(priority)
             results.send(None)
             seen = [{}, {}]
         if last:

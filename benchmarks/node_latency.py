@@ -7,7 +7,8 @@ Simulator, controller and trajectory publisher run as processes of their own. A 
 occupied components is loaded and updated from a recording, again and again. Measured are, in
 milliseconds, inside: from receipt of a joint state to publication of its torque, as every seventh
 cycle reports; outside: from publication of a joint state to arrival of its torque in a third
-process; and the lateness of a process that only sleeps, all at the same time.
+process; and the lateness of a process that only sleeps, all at the same time, all with the same
+real-time priority where that is allowed.
 """
 
 from __future__ import annotations
@@ -40,10 +41,11 @@ from ilr_dynamics.robot.description import load_description
 Array = NDArray[np.float64]
 
 NODE = "inverse_dynamics_node"
+PRIORITY = 50
 OPTIONS = {
     "controller": "ilr",
     # As a lab would run it, where that is allowed; the simulator, which is the driver, too.
-    "realtime_priority": 50,
+    "realtime_priority": PRIORITY,
     "controller_state.decimation": DECIMATION,
     # When the machine holds everything up, that is measured and does not end in a fault.
     "supervision.input_timeout": 10.0,
@@ -88,7 +90,7 @@ class Session:
         occupied = make_snapshot(self._snapshot, parameters)
         write_recording(self._bag)
         print(f"... of {occupied} occupied components", flush=True)
-        self._processes.start("wam_simulator", {"realtime_priority": 50}, file)
+        self._processes.start("wam_simulator", {"realtime_priority": PRIORITY}, file)
         options = {**OPTIONS, "files.directories": [str(self._folder)]}
         self._processes.start(NODE, options, file)
         self._operator.change_state(Transition.TRANSITION_CONFIGURE)
@@ -137,7 +139,10 @@ def main() -> int:
                 session.ask(options.warm_up)
                 session.requests = Requests()
                 operator.forget_states()
-                with Probe(observe_torques) as observer, Probe(watch_clock) as clock:
+                with (
+                    Probe(observe_torques, PRIORITY) as observer,
+                    Probe(watch_clock, PRIORITY) as clock,
+                ):
                     session.ask(60.0 * options.minutes)
                     times, lateness = observer.result(), 1e3 * clock.result()
                     inside = 1e3 * operator.answered_states().loop_time

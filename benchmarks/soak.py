@@ -180,7 +180,7 @@ def main() -> int:
     with OwnDomain() as domain, NodeProcesses(folder) as processes:
         os.environ.update(domain.environment())
         session = Session(processes, folder)
-        with closing(session), Probe(watch_clock) as clock:
+        with closing(session), Probe(watch_clock, PRIORITY["realtime_priority"]) as clock:
             try:
                 session.run(options.minutes)
             except IlrDynamicsError as error:

@@ -12,7 +12,7 @@ __all__ = ["mixture_quantile"]
 
 Array = NDArray[np.float64]
 
-MAX_ITERATIONS = 100
+MAX_ITERATIONS = 200
 PROBABILITY_TOLERANCE = 1e-9
 
 
@@ -23,8 +23,8 @@ def mixture_quantile(
     Solve sum_k w_k F_k(y) = probability for y by Newton's method, kept inside a bracket.
 
     The quantile of a mixture lies between the smallest and the largest quantile of its
-    components; a Newton step that leaves the bracket is replaced by bisection. Only mixtures that
-    have not met the tolerance yet are evaluated again.
+    components; a Newton step that leaves the bracket, and every third one, is replaced by bisection.
+    Only mixtures that have not met the tolerance yet are evaluated again.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def mixture_quantile(
     high = np.max(np.where(present, of_components, -np.inf), axis=1)
     y = np.clip(np.sum(weights * of_components, axis=1), low, high)
     pending = np.flatnonzero(low < high)
-    for _ in range(MAX_ITERATIONS):
+    for iteration in range(MAX_ITERATIONS):
         w, loc, scale, dof = (a[pending] for a in (weights, locations, scales, dofs))
         t = (y[pending, None] - loc) / scale
         excess = np.sum(w * stdtr(dof, t), axis=1) - probability
@@ -56,6 +56,8 @@ def mixture_quantile(
         pending, excess, density = pending[open_rows], excess[open_rows], density[open_rows]
         step = y[pending] - excess / np.maximum(density, np.finfo(float).tiny)
         inside = (step > low[pending]) & (step < high[pending])
+        # Where the density is high beside a wide gap, Newton's steps creep or circle.
+        inside &= iteration % 3 != 2
         y[pending] = np.where(inside, step, 0.5 * (low[pending] + high[pending]))
     return y
 

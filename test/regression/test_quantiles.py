@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.stats import t as student_t
@@ -29,6 +29,7 @@ def cdf(y, weights, locations, scales, dofs):
 
 @settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.sampled_from(PROBABILITIES))
+@example(167903, 3, 0.5)
 def test_quantiles_agree_with_root_finding(seed, n_components, probability):
     mixtures = random_mixtures(seed, n_components)
     found = mixture_quantile(probability, *mixtures)
