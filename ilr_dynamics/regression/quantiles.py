@@ -23,8 +23,8 @@ def mixture_quantile(
     Solve sum_k w_k F_k(y) = probability for y by Newton's method, kept inside a bracket.
 
     The quantile of a mixture lies between the smallest and the largest quantile of its
-    components; a Newton step that leaves the bracket, and every third one, is replaced by bisection.
-    Only mixtures that have not met the tolerance yet are evaluated again.
+    components; a Newton step that leaves the bracket, and every third one, is replaced by
+    bisection. Only mixtures that have not met the tolerance yet are evaluated again.
 
     Parameters
     ----------
