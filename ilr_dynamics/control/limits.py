@@ -44,7 +44,8 @@ class JointLimits:
     Raises
     ------
     InvalidParameterError
-        If values are not finite, too few, or negative, or a lower limit is not below the upper.
+        If values are not finite, too few, or negative, a lower limit is not below the upper, or a
+        torque could not be taken back in time.
     """
 
     joints: tuple[str, ...]

@@ -105,7 +105,6 @@ class ControlLoop:
             len(joints), self._cutoff, settings.supervision.input_timeout
         )
         self._driver = settings.driver_watch()
-        self._period = 1.0 / values["rate"]
         self._watchdog = SilenceWatchdog(
             node, values["supervision.silence_timeout"], self._on_silence
         )
@@ -172,7 +171,7 @@ class ControlLoop:
         if stamp is not None:
             while (torque := self._controller.step_release()) is not None:
                 self._send(stamp, torque)
-                time.sleep(self._period)
+                time.sleep(1.0 / self._rate)
             # A forward_command_controller would go on with its last torque for ever.
             self._send(stamp, np.zeros(len(self._settings.limits.joints)))
             # The process may end next, and what is on its way would end with it.
