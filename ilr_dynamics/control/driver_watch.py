@@ -64,8 +64,8 @@ class DriverWatch:
         if effort is None:
             outside = np.full(len(joints), np.inf)
         else:
-            low, high = np.min(self._commands, axis=0), np.max(self._commands, axis=0)
-            outside = np.maximum(low - effort, effort - high)
+            commands = np.array(self._commands)
+            outside = np.maximum(commands.min(axis=0) - effort, effort - commands.max(axis=0))
         # Written so that a torque that is not a number is outside.
         if (outside <= self._tolerance).all():
             self._since = None
