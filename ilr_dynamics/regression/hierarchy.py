@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
 from . import stick_breaking
@@ -163,7 +163,9 @@ class HierarchicalPrior(MixturePrior):
         kappa0, lambda0 = self.gate.kappa, self.upper_strength
         return replace(self.gate, kappa=kappa0 * lambda0 / (kappa0 + lambda0))
 
-    def refitted(self, guess: Self, posterior: MixturePosterior) -> Self:
+    def refitted(
+        self, guess: Self, posterior: MixturePosterior, rounding: ArrayLike = 0.0
+    ) -> Self:
         """One step of maximising the evidence over the scales, as without a hierarchy."""
         assert isinstance(posterior, HierarchicalPosterior)
         gates, regressions = posterior.gates, posterior.regressions
@@ -188,6 +190,7 @@ class HierarchicalPrior(MixturePrior):
                     G,
                     regressions.precision_sums,
                     guess.regression.scales(),
+                    rounding,
                 ),
                 column_scales,
             ),

@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["CONCENTRATION_SIZE", "log_scale_prior", "most_probable_scale"]
+__all__ = ["CONCENTRATION_SIZE", "log_scale_prior", "most_probable_scale", "rounding_of_squares"]
 
 Array = NDArray[np.float64]
 
@@ -29,15 +29,23 @@ CONCENTRATION_SIZE = 2.0
 # No scale falls below this share of the stated one. Where the data do not vary at all, or are
 # explained exactly, the evidence grows without end as the scale goes to zero.
 SMALLEST_SHARE = 1e-4
+# Roundings that a sum of squares and what is explained of it may differ by, in units of the last
+# place: products with the inverse of a factor lose some digits more than the sum itself.
+ROUNDINGS = 100.0
 
 
 def most_probable_scale(
-    size: float, n_draws: int, distances: ArrayLike, guess: ArrayLike
+    size: float,
+    n_draws: int,
+    distances: ArrayLike,
+    guess: ArrayLike,
+    smallest: ArrayLike = 0.0,
 ) -> Array:
     """
     Scale that maximises n_draws s / 2 log(scale) - scale / 2 * distances + log_scale_prior.
 
-    Of those from SMALLEST_SHARE of the stated one on.
+    Of those from SMALLEST_SHARE of the stated one on, and from `smallest` if that is less than the
+    stated one.
 
     Parameters
     ----------
@@ -49,10 +57,33 @@ def most_probable_scale(
         Sum over the draws of the expected squared distance.
     guess : (...,)
         The stated scale.
+    smallest : (...,)
+        Below this a scale is lost in rounding (`rounding_of_squares`).
     """
     distances, guess = np.asarray(distances), np.asarray(guess)
     scale = size * (n_draws + PSEUDO_DRAWS) / (distances + PSEUDO_DRAWS * size / guess)
-    return np.asarray(np.maximum(scale, SMALLEST_SHARE * guess))
+    lowest = np.maximum(SMALLEST_SHARE * guess, np.minimum(smallest, guess))
+    return np.asarray(np.maximum(scale, lowest))
+
+
+def rounding_of_squares(squares: Array) -> Array:
+    """
+    What is left to chance when squares of outputs are explained exactly.
+
+    The noise of a component is what its weighted sum of squares, the prior's scale included, has
+    over what its map explains. With weights of 1e9 on samples without noise the difference is
+    nothing but rounding, and a smaller scale of the prior would not keep it positive.
+
+    Parameters
+    ----------
+    squares : (K, d)
+        Weighted sums of the squared outputs of all components.
+
+    Returns
+    -------
+    (d,)
+    """
+    return np.asarray(ROUNDINGS * np.finfo(np.float64).eps * np.max(squares, axis=0))
 
 
 def log_scale_prior(size: float, scale: ArrayLike, guess: ArrayLike) -> float:

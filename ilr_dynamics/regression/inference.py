@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .expectation import Expectation
+from .hyperparameters import rounding_of_squares
 from .merging import merge_components
 from .mixture import MixturePosterior, MixturePrior
 from .pairs import summed
@@ -129,7 +130,9 @@ class Learning:
         """Move the scales of the prior to where they explain the components better."""
         prior = self.prior
         if fit_scales:
-            refitted = prior.refitted(self.guess, self.posterior)
+            squares = np.diagonal(self.total, axis1=1, axis2=2)[:, -prior.n_outputs :]
+            rounding = rounding_of_squares(squares)
+            refitted = prior.refitted(self.guess, self.posterior, rounding)
             # Each scale is chosen for itself, so leaving some as they are loses nothing.
             only_outputs = fit_scales == "outputs"
             prior = replace(prior, regression=refitted.regression) if only_outputs else refitted

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from . import stick_breaking
 from .hyperparameters import CONCENTRATION_SIZE, log_scale_prior, most_probable_scale
@@ -190,7 +190,9 @@ class MixturePrior:
             log_expected_weights=log_weights,
         )
 
-    def refitted(self, guess: Self, posterior: MixturePosterior) -> Self:
+    def refitted(
+        self, guess: Self, posterior: MixturePosterior, rounding: ArrayLike = 0.0
+    ) -> Self:
         """
         One step of maximising the evidence over the scales of this prior.
 
@@ -203,6 +205,8 @@ class MixturePrior:
             The prior as the user stated it, worth one component.
         posterior
             What this prior and the statistics of all components lead to.
+        rounding : (d,)
+            Noise scales stay above it (`rounding_of_squares`).
         """
         gate, regression = posterior.gate, posterior.regression
         m, d, K = self.n_inputs, self.n_outputs, gate.kappa.size
@@ -222,6 +226,7 @@ class MixturePrior:
                     K,
                     regression.expected_precision_sums(),
                     guess.regression.scales(),
+                    rounding,
                 ),
                 most_probable_scale(
                     d,
