@@ -20,7 +20,7 @@ from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 from ilr_dynamics.regression.packed_arrays import open_arrays, write_arrays
 from ilr_dynamics.regression.predictor import Predictor
 from ilr_dynamics.regression.snapshot_file import HEADER, _checksum, read_snapshot
-from ilr_dynamics.robot.dynamics_regressor import n_parameters
+from ilr_dynamics.robot.dynamics_regressor import n_columns
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 
 
@@ -47,7 +47,7 @@ def models() -> list[MixtureRegressor]:
 def _two_joints() -> IdentifiedDynamics:
     placement = np.eye(4)
     placement[0, 3] = 0.3
-    size = n_parameters(2)
+    size = n_columns(2)
     return IdentifiedDynamics(
         placements=np.stack([np.eye(4), placement]),
         axes=np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0]]),
@@ -57,8 +57,9 @@ def _two_joints() -> IdentifiedDynamics:
         gram=np.zeros((2, size, size)),
         pull=np.zeros((2, size)),
         energy=np.zeros(2),
-        weight=0.0,
-        moments=np.zeros((2, 2)),
+        weight=np.zeros(2),
+        seen=0.0,
+        moments=np.zeros((3, 2)),
     )
 
 

@@ -4,7 +4,8 @@
 Inverse dynamics of an arm identified from data.
 
 Linear in its parameters (`DynamicsRegressor`), so that Bayesian linear regression gives their
-posterior (`parameter_posterior`).
+posterior (`parameter_posterior`). A joint that sticks carries any torque up to its friction,
+whatever its parameters are: such samples hardly count.
 """
 
 from __future__ import annotations
@@ -22,7 +23,18 @@ from ilr_dynamics.exceptions import InvalidDataError
 from ilr_dynamics.regression import Fallback, FallbackPrediction
 from ilr_dynamics.robot.arrays import FloatArray
 from ilr_dynamics.robot.description import RobotDescription
-from ilr_dynamics.robot.dynamics_regressor import N_INERTIAL, DynamicsRegressor, n_parameters
+from ilr_dynamics.robot.dynamics_regressor import (
+    N_INERTIAL,
+    N_OF_JOINT,
+    N_OF_MOTOR,
+    N_PLAIN,
+    N_POSITION_TERMS,
+    SLOWEST,
+    DynamicsRegressor,
+    n_columns,
+    n_parameters,
+    parameter_indices,
+)
 from ilr_dynamics.robot.parameter_posterior import parameter_posterior
 
 __all__ = ["IdentifiedDynamics"]
@@ -33,8 +45,16 @@ INERTIAL_DOUBT = 1.0
 INERTIAL_FLOOR = 0.1
 # Everything else starts from nothing, give or take this: Nm and multiples with rad, s.
 OTHER_DOUBT = 10.0
+# Terms in the position alone are nearly the same over a small range: with more doubt they cancel
+# there and part beyond it.
+POSITION_DOUBT = 3.0
+# Of friction by load, Nm for each Nm, and by position, Nm: parts of friction.
+PART_DOUBT = 0.1
+# What the torque of a joint that sticks is worth: it tells the load to within the friction.
+STUCK_WEIGHT = 0.01
 # Student-t degrees of freedom: finite variance and kurtosis, up to what a normal looks like.
 LOWEST_DOF, HIGHEST_DOF = 4.5, 200.0
+SMALLEST_NOISE = 1e-6
 BLOCK_ROWS = 1000
 
 
@@ -55,12 +75,14 @@ class IdentifiedDynamics(Fallback):
         Inertial parameters of the description, in Pinocchio's order.
     motors : (n, n)
         Rows of the joint-to-motor matrix, of length one.
-    gram : (n, P, P), pull : (n, P), energy : (n,)
-        For each joint the weighted sums of phi phi', phi tau and tau^2 over all samples.
-    weight
-        Sum of the weights.
-    moments : (2, n)
-        Weighted sums of squared and of fourth powers of residuals.
+    gram : (n, C, C), pull : (n, C), energy : (n,), weight : (n,)
+        For each joint the weighted sums of phi phi', phi tau, tau^2 and 1 over all samples, those
+        in which it sticks with `STUCK_WEIGHT` of theirs.
+    seen
+        Sum of the sample weights.
+    moments : (3, n)
+        Weighted sums over all samples, sticking joints included, of squared residuals, of their
+        fourth powers, and of squares but for `informative_share`.
     """
 
     placements: FloatArray
@@ -71,7 +93,8 @@ class IdentifiedDynamics(Fallback):
     gram: FloatArray
     pull: FloatArray
     energy: FloatArray
-    weight: float
+    weight: FloatArray
+    seen: float
     moments: FloatArray
 
     name = "identified_dynamics"
@@ -103,7 +126,7 @@ class IdentifiedDynamics(Fallback):
         n = description.n_joints
         gears = np.eye(n) if description.gear_matrix is None else description.gear_matrix
         joints = range(1, n + 1)
-        size = n_parameters(n)
+        size = n_columns(n)
         return cls(
             placements=np.array([model.jointPlacements[j].homogeneous for j in joints]),
             axes=np.array([_axis(model, j) for j in joints]),
@@ -113,8 +136,9 @@ class IdentifiedDynamics(Fallback):
             gram=np.zeros((n, size, size)),
             pull=np.zeros((n, size)),
             energy=np.zeros(n),
-            weight=0.0,
-            moments=np.zeros((2, n)),
+            weight=np.zeros(n),
+            seen=0.0,
+            moments=np.zeros((3, n)),
         )
 
     @property
@@ -124,7 +148,9 @@ class IdentifiedDynamics(Fallback):
 
     @cached_property
     def _regressor(self) -> DynamicsRegressor:
-        return DynamicsRegressor(self.placements, self.axes, self.gravity, self.motors)
+        return DynamicsRegressor(
+            self.placements, self.axes, self.gravity, self.motors, self.inertial_prior
+        )
 
     def updated(self, X: FloatArray, Y: FloatArray, weights: FloatArray) -> Self:
         """
@@ -149,25 +175,29 @@ class IdentifiedDynamics(Fallback):
                 f"identified dynamics of {self.n_joints} joints expect {3 * self.n_joints} inputs "
                 f"[q, qd, qdd] and {self.n_joints} torques, got {X.shape[1]} and {Y.shape[1]}"
             )
+        n = self.n_joints
         gram, pull = self.gram.copy(), self.pull.copy()
+        of_joints = weights[:, None] * _slipping(X[:, n : 2 * n])
         # What overflows is told when the parameters are solved for.
         with np.errstate(over="ignore", invalid="ignore"):
             for rows in _blocks(len(X)):
                 columns = self._regressor(X[rows])
-                weighted = columns * weights[rows, None, None]
-                for joint in range(self.n_joints):
+                weighted = columns * of_joints[rows, :, None]
+                for joint in range(n):
                     gram[joint] += weighted[:, joint].T @ columns[:, joint]
                     pull[joint] += weighted[:, joint].T @ Y[rows, joint]
         learned = replace(
             self,
             gram=gram,
             pull=pull,
-            energy=self.energy + weights @ Y**2,
-            weight=self.weight + float(np.sum(weights)),
+            energy=self.energy + np.sum(of_joints * Y**2, axis=0),
+            weight=self.weight + np.sum(of_joints, axis=0),
+            seen=self.seen + float(np.sum(weights)),
         )
         squares = (Y - learned.predict(X).mean) ** 2
-        moments = self.moments + np.stack([weights @ squares, weights @ squares**2])
-        return replace(learned, moments=moments)
+        stuck = 1.0 - _slipping(X[:, n : 2 * n]) ** 2
+        sums = [weights @ squares, weights @ squares**2, weights @ (stuck * squares)]
+        return replace(learned, moments=self.moments + np.stack(sums))
 
     def discounted(self, factor: float) -> Self:
         """Return what is left if earlier samples weigh `factor` as much."""
@@ -177,37 +207,56 @@ class IdentifiedDynamics(Fallback):
             pull=factor * self.pull,
             energy=factor * self.energy,
             weight=factor * self.weight,
+            seen=factor * self.seen,
             moments=factor * self.moments,
         )
 
     def predict(self, X: FloatArray) -> FallbackPrediction:
         """Predict torques at [q, qd, qdd] X (n_samples, 3 n)."""
-        mean = np.empty((len(X), self.n_joints))
+        n = self.n_joints
+        mean = np.empty((len(X), n))
         factor = np.empty(len(X))
-        parameters, covariance, noise = self._posterior
+        parameters, covariance, _ = self._posterior
+        of_joints = parameters[parameter_indices(n)][:, :, None]
+        noise = self._noise
         for rows in _blocks(len(X)):
-            columns = self._regressor(X[rows])
-            mean[rows] = columns @ parameters
+            columns = self._regressor(X[rows]).transpose(1, 0, 2)
+            mean[rows] = (columns @ of_joints)[:, :, 0].T
             # Not einsum: looking for its best order takes longer than one query in a control loop.
             doubt = np.sum((columns @ covariance) * columns, axis=2)
             # One factor for all joints, as the mixture has it: the largest, to be safe.
-            factor[rows] = 1.0 + np.max(doubt / noise, axis=1)
+            factor[rows] = 1.0 + np.max(doubt.T / noise, axis=1)
         return FallbackPrediction(mean, factor)
+
+    def informative_share(self, X: FloatArray) -> FloatArray:
+        """What is left of a joint's torque while it sticks, (n_samples, n): nearly nothing."""
+        return _slipping(X[:, self.n_joints : 2 * self.n_joints])
+
+    @property
+    def uninformative_variance(self) -> FloatArray:
+        """Variance (n,) of the torques about their expectation that is of sticking joints."""
+        return np.asarray(self.moments[2] / self.seen if self.seen > 0.0 else self.moments[2])
 
     @property
     def noise_shape(self) -> FloatArray:
         """Shape (n, n) of the Student-t of the torques, Nm^2; joints are taken as independent."""
-        noise = self._posterior[2]
         # With the variance that was found: a Student-t is wider than its shape.
-        return np.diag(noise * (self.dof - 2.0) / self.dof)
+        return np.diag(self._noise * (self.dof - 2.0) / self.dof)
+
+    @cached_property
+    def _noise(self) -> FloatArray:
+        """Variance (n,) of the torques about their expectation, whether joints stick or slip."""
+        if not self.seen > 0.0:
+            return np.ones(self.n_joints)
+        return np.asarray(np.maximum(self.moments[0] / self.seen, SMALLEST_NOISE))
 
     @cached_property
     def dof(self) -> float:
         """Degrees of freedom of that Student-t, from the kurtosis of the residuals."""
-        squares, fourths = self.moments
-        if not self.weight > 0.0 or not np.all(squares > 0.0):
+        squares, fourths, _ = self.moments
+        if not self.seen > 0.0 or not np.all(squares > 0.0):
             return HIGHEST_DOF
-        excess = float(np.mean(self.weight * fourths / squares**2)) - 3.0
+        excess = float(np.mean(self.seen * fourths / squares**2)) - 3.0
         return float(np.clip(4.0 + 6.0 / max(excess, 1e-6), LOWEST_DOF, HIGHEST_DOF))
 
     @property
@@ -229,7 +278,7 @@ class IdentifiedDynamics(Fallback):
     def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> Self:
         """From `arrays`; ValueError if shapes do not fit or something is not finite."""
         n = len(arrays["axes"])
-        size = n_parameters(n)
+        size = n_columns(n)
         shapes = {
             "placements": (n, 4, 4),
             "axes": (n, 3),
@@ -239,10 +288,11 @@ class IdentifiedDynamics(Fallback):
             "gram": (n, size, size),
             "pull": (n, size),
             "energy": (n,),
-            "weight": (),
-            "moments": (2, n),
-            "posterior_mean": (size,),
-            "posterior_covariance": (size, size),
+            "weight": (n,),
+            "seen": (),
+            "moments": (3, n),
+            "posterior_mean": (n_parameters(n),),
+            "posterior_covariance": (n, size, size),
             "posterior_noise": (n,),
         }
         for name, shape in shapes.items():
@@ -250,18 +300,25 @@ class IdentifiedDynamics(Fallback):
                 raise ValueError(
                     f"{name} of identified dynamics must be finite and of shape {shape}"
                 )
-        parts = {name: np.asarray(arrays[name]) for name in _ARRAYS if name != "weight"}
+        parts = {name: np.asarray(arrays[name]) for name in _ARRAYS if name != "seen"}
         if not np.all(arrays["posterior_noise"] > 0.0):
             raise ValueError("posterior_noise of identified dynamics must be positive")
-        dynamics = cls(**parts, weight=float(arrays["weight"]))
+        dynamics = cls(**parts, seen=float(arrays["seen"]))
         # Where functools.cached_property looks for it.
         dynamics.__dict__["_posterior"] = tuple(np.asarray(arrays[name]) for name in _POSTERIOR)
         return dynamics
 
     @cached_property
     def _posterior(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Mean (P,) and covariance (P, P) of the parameters, noise variance (n,)."""
-        return parameter_posterior(*self._prior(), self.gram, self.pull, self.energy, self.weight)
+        """Mean (P,) and covariances (n, C, C) of the parameters, noise variance (n,) in slip."""
+        return parameter_posterior(
+            *self._prior(),
+            parameter_indices(self.n_joints),
+            self.gram,
+            self.pull,
+            self.energy,
+            self.weight,
+        )
 
     def _prior(self) -> tuple[FloatArray, FloatArray]:
         """Mean and precision (P,) of the parameters before any data."""
@@ -273,9 +330,12 @@ class IdentifiedDynamics(Fallback):
         doubt = INERTIAL_DOUBT * np.maximum(
             np.abs(self.inertial_prior), INERTIAL_FLOOR * largest[kinds]
         )
-        n_others = n_parameters(n) - N_INERTIAL * n
-        mean = np.append(self.inertial_prior.ravel(), np.zeros(n_others))
-        std = np.append(doubt.ravel(), np.full(n_others, OTHER_DOUBT))
+        of_joint = np.full(N_OF_JOINT, PART_DOUBT)
+        of_joint[:N_PLAIN] = POSITION_DOUBT
+        of_joint[: N_PLAIN - N_POSITION_TERMS] = OTHER_DOUBT
+        of_others = np.append(np.full(N_OF_MOTOR * n, OTHER_DOUBT), np.tile(of_joint, n))
+        mean = np.append(self.inertial_prior.ravel(), np.zeros(of_others.size))
+        std = np.append(doubt.ravel(), of_others)
         return mean, 1.0 / std**2
 
 
@@ -289,6 +349,7 @@ _ARRAYS = (
     "pull",
     "energy",
     "weight",
+    "seen",
     "moments",
 )
 
@@ -300,6 +361,12 @@ def _axis(model: pinocchio.Model, joint: int) -> FloatArray:
     data = model.joints[joint].createData()
     model.joints[joint].calc(data, np.zeros(1))
     return np.array(data.S).ravel()[3:]
+
+
+def _slipping(velocity: FloatArray) -> FloatArray:
+    """What samples are worth to each joint (n_samples, n): less below the slowest slip."""
+    squared = velocity**2
+    return STUCK_WEIGHT + (1.0 - STUCK_WEIGHT) * squared / (squared + SLOWEST**2)
 
 
 def _blocks(n_rows: int) -> list[slice]:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from ilr_dynamics.exceptions import InvalidDataError
@@ -20,10 +21,11 @@ SMALLEST_NOISE = 1e-6
 def parameter_posterior(
     prior_mean: FloatArray,
     prior_precision: FloatArray,
+    indices: NDArray[np.intp],
     gram: FloatArray,
     pull: FloatArray,
     energy: FloatArray,
-    weight: float,
+    weight: FloatArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """
     Bayesian linear regression of all joints' torques on common parameters.
@@ -32,15 +34,18 @@ def parameter_posterior(
     ----------
     prior_mean, prior_precision : (P,)
         What is known of each parameter before any data.
-    gram : (n, P, P), pull : (n, P), energy : (n,)
+    indices : (n, C)
+        Parameters that each joint's columns phi multiply.
+    gram : (n, C, C), pull : (n, C), energy : (n,)
         For each joint the weighted sums of phi phi', phi tau and tau^2 over all samples.
-    weight
+    weight : (n,)
         Sum of the weights.
 
     Returns
     -------
     mean : (P,)
-    covariance : (P, P)
+    covariance : (n, C, C)
+        Of the parameters of each joint's columns.
     noise : (n,)
         Variance of each joint's torque, Nm^2; 1 before any data.
 
@@ -49,11 +54,19 @@ def parameter_posterior(
     InvalidDataError
         If the samples are too large to solve for the parameters.
     """
-    if not weight > 0.0:
-        return prior_mean, np.diag(1.0 / prior_precision), np.ones(len(energy))
-    noise = np.maximum(energy / weight, SMALLEST_NOISE)
+    noise = np.ones(len(energy))
+    seen = weight > 0.0
+    if not np.any(seen):
+        return prior_mean, _blocks(np.diag(1.0 / prior_precision), indices), noise
+    noise[seen] = np.maximum(energy[seen] / weight[seen], SMALLEST_NOISE)
     for _ in range(NOISE_ROUNDS):
-        precision = np.diag(prior_precision) + np.einsum("jpq,j->pq", gram, 1.0 / noise)
+        precision = np.diag(prior_precision)
+        right = prior_precision * prior_mean
+        # What overflowed in the sums is told below.
+        with np.errstate(over="ignore", invalid="ignore"):
+            for joint, own in enumerate(indices):
+                precision[np.ix_(own, own)] += gram[joint] / noise[joint]
+                right[own] += pull[joint] / noise[joint]
         try:
             factor = cho_factor(precision)
         except (np.linalg.LinAlgError, ValueError) as error:
@@ -61,15 +74,21 @@ def parameter_posterior(
                 "the samples do not identify the arm's dynamics in double precision: some "
                 "positions, velocities or accelerations are far too large"
             ) from error
-        mean = cho_solve(factor, prior_precision * prior_mean + pull.T @ (1.0 / noise))
+        mean = cho_solve(factor, right)
         # In the order that files have, so that a loaded model computes the same bits.
-        covariance = np.ascontiguousarray(cho_solve(factor, np.eye(len(mean))))
+        covariance = _blocks(cho_solve(factor, np.eye(len(mean))), indices)
         # E[(tau - phi' theta)^2], the doubt about theta included.
+        own_mean = mean[indices]
         squared = (
             energy
-            - 2.0 * pull @ mean
-            + np.einsum("p,jpq,q->j", mean, gram, mean, optimize=True)
-            + np.einsum("jpq,pq->j", gram, covariance)
+            - 2.0 * np.sum(pull * own_mean, axis=1)
+            + np.einsum("jp,jpq,jq->j", own_mean, gram, own_mean, optimize=True)
+            + np.einsum("jpq,jpq->j", gram, covariance)
         )
-        noise = np.maximum(squared / weight, SMALLEST_NOISE)
+        noise[seen] = np.maximum(squared[seen] / weight[seen], SMALLEST_NOISE)
     return mean, covariance, noise
+
+
+def _blocks(covariance: FloatArray, indices: NDArray[np.intp]) -> FloatArray:
+    """Those parts (n, C, C) of a covariance (P, P) that joints with columns (n, C) need."""
+    return np.ascontiguousarray(covariance[indices[:, :, None], indices[:, None, :]])

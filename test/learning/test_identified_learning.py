@@ -45,7 +45,7 @@ def test_without_a_robot_there_is_no_fallback(samples):
 def test_later_recordings_inform_it_too(samples):
     model, _ = learn(samples, SETTINGS)
     newer, _ = learn(samples, SETTINGS, model)
-    assert newer.fallback_.weight == 2.0 * model.fallback_.weight == 600.0
+    assert newer.fallback_.seen == 2.0 * model.fallback_.seen == 600.0
 
 
 def test_a_driver_that_carries_the_weight_leaves_none_to_the_model(samples):

@@ -8,6 +8,12 @@ import pytest
 from ilr_dynamics.exceptions import InvalidDataError
 from ilr_dynamics.regression import ILR, Predictor, load_snapshot
 from ilr_dynamics.robot.description import load_description
+from ilr_dynamics.robot.dynamics_regressor import (
+    N_OF_JOINT,
+    n_columns,
+    n_parameters,
+    parameter_indices,
+)
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
@@ -192,3 +198,57 @@ def test_a_loaded_model_with_identified_dynamics_computes_the_same_bits(arm, sam
     of_both = (m.predict(X[:50], return_std=True) for m in (loaded, model))
     for found, expected in zip(*of_both, strict=True):
         np.testing.assert_array_equal(found, expected)
+
+
+def test_joints_that_stick_teach_next_to_nothing(arm, samples, identified):
+    X, Y = samples
+    n, generator = arm.n_joints, np.random.default_rng(10)
+    still = X[:1000].copy()
+    still[:, n:] = 0.0
+    anything = identified.predict(still).mean + generator.uniform(-3.0, 3.0, (1000, n))
+    both = IdentifiedDynamics.from_description(arm).updated(
+        np.concatenate([X, still]), np.concatenate([Y, anything]), np.ones(4000)
+    )
+    test = motion(n, 200, 11)
+    change = both.predict(test).mean - identified.predict(test).mean
+    assert np.sqrt(np.mean(change**2)) < 0.03
+    # But that torques scatter so much there is known.
+    np.testing.assert_allclose(both.uninformative_variance, 0.25 * 3.0, rtol=0.15)
+    assert np.all(identified.uninformative_variance < 0.02)
+    np.testing.assert_allclose(both.informative_share(still), 0.01)
+    assert np.median(both.informative_share(X)) > 0.99
+
+
+def test_a_joint_that_never_moves_keeps_nobody_from_learning(arm, samples):
+    X, Y = samples
+    n = arm.n_joints
+    X = X.copy()
+    X[:, [n, 2 * n]] = 0.0
+    start = IdentifiedDynamics.from_description(arm)
+    learned = start.updated(X, Y, np.ones(len(X)))
+    before, after = (np.mean((d.predict(X).mean - Y)[:, 1] ** 2) for d in (start, learned))
+    assert after < 0.2 * before
+
+
+def test_friction_by_load_and_by_position_is_found(arm):
+    n = arm.n_joints
+    model = RigidBodyModel(arm)
+
+    def torque(X):
+        load = rigid_torque(model, X)
+        sign = np.tanh(X[:, n : 2 * n] / 0.03)
+        return load + sign * (0.05 * np.abs(load) + 0.2 * np.sin(9.0 * X[:, :n]))
+
+    X, test = motion(n, 4000, 12), motion(n, 300, 13)
+    learned = IdentifiedDynamics.from_description(arm).updated(X, torque(X), np.ones(4000))
+    error = learned.predict(test).mean - torque(test)
+    assert np.all(np.sqrt(np.mean(error**2, axis=0)) < 0.02)
+
+
+def test_each_joint_has_columns_for_what_acts_on_it_alone(arm):
+    n = arm.n_joints
+    indices = parameter_indices(n)
+    assert indices.shape == (n, n_columns(n))
+    assert set(indices.ravel()) == set(range(n_parameters(n)))
+    shared = set(indices[0]).intersection(*indices[1:])
+    assert len(shared) == n_columns(n) - N_OF_JOINT
