@@ -19,7 +19,13 @@ from .settings import LearningSettings
 __all__ = ["PRIOR_ALONE", "PRIOR_WITH_FALLBACK", "model_to_update"]
 
 # A later call may change how it learns, not the prior and scales the statistics rest on.
-CALL_PARAMETERS = ("n_components", "max_iterations", "tolerance", "random_state")
+CALL_PARAMETERS = (
+    "n_components",
+    "max_iterations",
+    "tolerance",
+    "forgetting_factor",
+    "random_state",
+)
 
 # A feed-forward torque is asked for at the desired state, and recorded were states beside it: the
 # arm sags. Components that stand alone must reach that far. Those whose scales follow the data fit
@@ -31,13 +37,17 @@ PRIOR_ALONE: dict[str, Any] = {
     "fit_scales": False,
 }
 # With identified dynamics to fall back on they need not: narrow ones, firmly so, that many more
-# are expected of, leave all that is not close to them to the dynamics.
+# are expected of, leave all that is not close to them to the dynamics. They learn what these leave
+# of the torque: on a motion between two recorded ones they go astray less.
 PRIOR_WITH_FALLBACK: dict[str, Any] = {
     "concentration": 100.0,
     "input_spread": 0.1,
     "input_strength": 50.0,
+    "learn_residual": True,
     "fit_scales": False,
 }
+# What the dynamics leave, as a share of the torques.
+RESIDUAL_SHARE = 0.1
 
 
 def model_to_update(model: MixtureRegressor | None, settings: LearningSettings) -> ILR:
@@ -64,7 +74,10 @@ def model_to_update(model: MixtureRegressor | None, settings: LearningSettings) 
         if settings.robot is None:
             return ILR(**PRIOR_ALONE).set_params(**settings.model)
         fallback = _identified_dynamics(settings)
-        return ILR(**PRIOR_WITH_FALLBACK, fallback=fallback).set_params(**settings.model)
+        model = ILR(**PRIOR_WITH_FALLBACK, fallback=fallback).set_params(**settings.model)
+        if model.output_scale is not None:
+            model.output_scale = RESIDUAL_SHARE * np.asarray(model.output_scale)
+        return model
     if not isinstance(model, ILR):
         raise LearnerError(f"the model is a {type(model).__name__}; expected an ILR")
     # Fitting replaces a model's arrays and never writes into them, so a shallow copy is enough.

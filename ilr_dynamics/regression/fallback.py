@@ -73,6 +73,20 @@ class Fallback(ABC):
     def predict(self, X: Array) -> FallbackPrediction:
         """Predict at inputs X (n, m), in physical units."""
 
+    def informative_share(self, X: Array) -> Array:
+        """
+        Tell how much samples at X (n, m) say of what this model leaves unexplained, (n, d).
+
+        From 0 to 1. Where it knows that an output may be anything within limits, as the torque of
+        a joint that sticks, what is left of it there is no error that could be learned.
+        """
+        return np.ones((X.shape[0], self.noise_shape.shape[0]))
+
+    @property
+    def uninformative_variance(self) -> Array:
+        """Variance (d,) of outputs about the mean that the other share of samples is."""
+        return np.zeros(self.noise_shape.shape[0])
+
     @property
     @abstractmethod
     def noise_shape(self) -> Array:

@@ -73,6 +73,11 @@ class HILR(MixtureLearner):
     fallback
         Global model, learned from the same samples, that predicts where no component has data;
         None: there the prior predicts.
+    learn_residual
+        Whether components learn what the fallback leaves of the outputs, instead of the outputs.
+        They then have less to learn, and stray less between motions; but what the fallback makes
+        of noisy inputs they cannot put right, so that between neighbouring samples of a recording
+        they are worse.
     merge
         Whether to merge lower components too where that raises the lower bound. It finds the
         number of pieces of a relation that truly consists of pieces. A smooth relation is better
@@ -163,6 +168,7 @@ class HILR(MixtureLearner):
         degree: int = 3,
         prior_mean: PriorMean | None = None,
         fallback: Fallback | None = None,
+        learn_residual: bool = False,
         merge: bool = False,
         n_restarts: int = 1,
         calibration_share: float = 0.0,
@@ -195,6 +201,7 @@ class HILR(MixtureLearner):
         self.degree = degree
         self.prior_mean = prior_mean
         self.fallback = fallback
+        self.learn_residual = learn_residual
         self.merge = merge
         self.n_restarts = n_restarts
         self.calibration_share = calibration_share

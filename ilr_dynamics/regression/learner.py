@@ -11,7 +11,7 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..exceptions import InvalidDataError
+from ..exceptions import InvalidDataError, InvalidParameterError
 from .calibration import MIN_SAMPLES, SpreadFactors
 from .fallback import Fallback, check_fallback, check_fallback_fits
 from .features import Regressors, check_features
@@ -66,6 +66,7 @@ class MixtureLearner(MixtureRegressor):
     degree: int
     prior_mean: PriorMean | None
     fallback: Fallback | None
+    learn_residual: bool
     fit_scales: FitScales
     fit_concentration: bool
     merge: bool
@@ -104,6 +105,12 @@ class MixtureLearner(MixtureRegressor):
         check_features(self.features)
         check_prior_mean(self.prior_mean)
         check_fallback(self.fallback)
+        check_choice(self.learn_residual, "learn_residual", (True, False))
+        if self.learn_residual and (self.fallback is None or self.prior_mean is not None):
+            raise InvalidParameterError(
+                "learn_residual is True: expected a fallback that leaves something, and no prior "
+                f"mean, got {self.fallback!r} and {self.prior_mean!r}"
+            )
         check_random_state(self.random_state)
 
     def _checked_scales(self, n_inputs: int) -> dict[str, float]:
@@ -151,23 +158,29 @@ class MixtureLearner(MixtureRegressor):
         """
         self._check_parameters()
         X, Y, weights = check_training_data(X, Y, sample_weight)
-        prior_mean = self.prior_mean
         inputs = Standardizer.from_data(X, weights, self.input_location, self.input_scale, "input")
         regressors = Regressors.from_data(inputs, self.features, int(self.degree), X, weights)
-        residual = _residual(prior_mean, X, Y)
+        fallback = _informed(self.fallback, X, Y, weights)
+        transforms = Transforms(
+            regressors,
+            Standardizer(np.zeros(Y.shape[1]), np.ones(Y.shape[1])),
+            self.prior_mean,
+            fallback,
+            learn_residual=self.learn_residual,
+        )
+        residual = _residual(transforms, X, Y)
         location = self.output_location
-        if location is None and prior_mean is not None:
-            # Far from all data the prior mean alone is what is expected.
+        if location is None and (self.prior_mean is not None or self.learn_residual):
+            # Far from all data what is expected beforehand is all that is.
             location = 0.0
         outputs = Standardizer.from_data(residual, weights, location, self.output_scale, "output")
         Z = _extended(regressors(X), outputs, residual)
-        fallback = _informed(self.fallback, X, Y, weights)
         p, m = Z.shape[1], X.shape[1]
         prior = self._stated_prior(m, p - Y.shape[1] - m - 1, Y.shape[1])
         nothing = np.zeros((0, p, p))
         result = self._infer(Z, weights, prior, prior, nothing, np.arange(0), callback)
         spread = self._calibrated_spread(X, Y, weights)
-        transforms = Transforms(regressors, outputs, prior_mean, fallback, spread)
+        transforms = replace(transforms, outputs=outputs, spread=spread)
         self._set_state(result.prior, result.scatter, result.groups, X.shape[0], transforms)
         self.lower_bounds_, self.converged_ = result.lower_bounds, result.converged
         self.metadata_ = {}
@@ -210,12 +223,12 @@ class MixtureLearner(MixtureRegressor):
         X, Y, weights = check_training_data(
             X, Y, sample_weight, self.n_features_in_, self.n_outputs_
         )
-        residual = _residual(self.prior_mean_, X, Y)
-        Z = _extended(self.regressors_(X), self.output_scaling_, residual)
         transforms, kept = self.transforms_, self.forgetting_factor
         if transforms.fallback is not None:
             fallback = _informed(transforms.fallback.discounted(kept), X, Y, weights)
             transforms = replace(transforms, fallback=fallback)
+        residual = _residual(transforms, X, Y)
+        Z = _extended(self.regressors_(X), self.output_scaling_, residual)
         known = kept * self.statistics_
         stated = self._stated_prior(
             self.prior_.n_inputs,
@@ -313,16 +326,21 @@ class MixtureLearner(MixtureRegressor):
         return labels, seeds.shape[0]
 
 
-def _residual(prior_mean: PriorMean | None, X: Array, Y: Array) -> Array:
-    """What the prior mean leaves to be learned (n, d), in physical units."""
-    if prior_mean is None:
+def _residual(transforms: Transforms, X: Array, Y: Array) -> Array:
+    """What is left to be learned (n, d), in physical units."""
+    expected = transforms.expected(X)
+    if expected is None:
         return Y
-    expected = np.asarray(prior_mean(X), dtype=float)
+    expected = np.asarray(expected, dtype=float)
     if expected.shape != Y.shape:
         raise InvalidDataError(f"the prior mean must have shape {Y.shape}, got {expected.shape}")
     if not np.all(np.isfinite(expected)):
         raise InvalidDataError("the prior mean is not finite at some sample")
-    return Y - expected
+    if not transforms.learn_residual:
+        return Y - expected
+    assert transforms.fallback is not None
+    # Where it says nothing the fallback stands, and components learn that nothing is left.
+    return transforms.fallback.informative_share(X) * (Y - expected)
 
 
 def _informed(fallback: Fallback | None, X: Array, Y: Array, weights: Array) -> Fallback | None:

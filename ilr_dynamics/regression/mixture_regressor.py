@@ -63,6 +63,7 @@ class MixtureRegressor(Estimator):
     n_outputs_: int
     metadata_: dict[str, Any]
     _mixture: PredictiveMixture
+    _learned_residual: bool
 
     def _set_state(
         self,
@@ -82,11 +83,15 @@ class MixtureRegressor(Estimator):
             scale = transforms.outputs.scale
             shape = transforms.fallback.noise_shape / np.outer(scale, scale)
             mixture = mixture.with_unseen(shape, transforms.fallback.dof)
+            if transforms.learn_residual:
+                unlearned = transforms.fallback.uninformative_variance / scale**2
+                mixture = mixture.with_added_noise(np.diag(unlearned))
         spread = transforms.spread
         self._mixture = mixture.with_spread(spread.components, spread.unseen)
         self.regressors_, self.output_scaling_ = transforms.regressors, transforms.outputs
         self.prior_mean_, self.fallback_ = transforms.prior_mean, transforms.fallback
         self.spread_factors_ = spread
+        self._learned_residual = transforms.learn_residual
         self.prior_ = prior
         self.statistics_, self.groups_ = statistics, groups
         self.posterior_ = posterior
@@ -103,6 +108,7 @@ class MixtureRegressor(Estimator):
             self.prior_mean_,
             self.fallback_,
             self.spread_factors_,
+            self._learned_residual,
         )
 
     def calibrate(self, X: ArrayLike, Y: ArrayLike, coverage: float = 0.95) -> Self:
@@ -367,9 +373,9 @@ class MixtureRegressor(Estimator):
     def _physical(self, outputs: Array, X: Array) -> Array:
         """Outputs (n, ..., d) at inputs (n, m) in physical units, the prior mean added."""
         physical = self.output_scaling_.inverse_transform(outputs)
-        if self.prior_mean_ is None:
+        expected = self.transforms_.expected(X)
+        if expected is None:
             return physical
-        expected = self.prior_mean_(X)
         return physical + (expected if physical.ndim == 2 else expected[:, None, :])
 
     def __sklearn_is_fitted__(self) -> bool:

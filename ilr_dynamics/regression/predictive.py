@@ -97,6 +97,13 @@ class PredictiveMixture:
             dofs=np.append(self.dofs[:-1], dof),
         )
 
+    def with_added_noise(self, covariance: Array) -> PredictiveMixture:
+        """Widen all components but the unseen one by a noise (d, d) they could not learn of."""
+        seen = slice(self.dofs.size - 1)
+        shapes, dofs = self.noise_shapes.copy(), self.dofs[:-1]
+        shapes[seen] += (np.maximum(dofs - 2.0, 0.0) / dofs)[:, None, None] * covariance
+        return replace(self, noise_shapes=shapes)
+
     def with_spread(self, components: float, unseen: float) -> PredictiveMixture:
         """Scale the standard deviations of the components and of the unseen one."""
         factors = np.full(self.dofs.size, components**2)

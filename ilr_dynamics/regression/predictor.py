@@ -154,8 +154,10 @@ class Predictor:
         # The unseen component is the last of all, and of the chosen ones.
         unseen_weight = float(weights[-1])
         if fallback is not None:
-            if unseen_weight > NEGLIGIBLE_FALLBACK:
+            if unseen_weight > NEGLIGIBLE_FALLBACK or self._transforms.learn_residual:
                 prediction = fallback.predict(x[None])
+                if self._transforms.learn_residual:
+                    added = prediction.mean[0]
                 residual = prediction.mean[0] - added - self._outputs.location
                 means[-1], widening[-1] = residual / self._outputs.scale, prediction.factor[0]
             else:
@@ -173,7 +175,7 @@ class Predictor:
         std *= self._outputs.scale
         best = weights.argmax()
         return Prediction(
-            mean=mean if prior_mean is None else mean + added,
+            mean=mean + added,
             std=std,
             component=int(chosen[best]) if best < weights.size - 1 else -1,
             unseen_weight=unseen_weight,

@@ -46,6 +46,8 @@ class Transforms:
         What the unseen component predicts, if not the prior.
     spread
         Factors on standard deviations, found by calibration.
+    learn_residual
+        Whether the fallback's mean is added to the mixture's too.
     """
 
     regressors: Regressors
@@ -53,6 +55,14 @@ class Transforms:
     prior_mean: PriorMean | None = None
     fallback: Fallback | None = None
     spread: SpreadFactors = SpreadFactors()
+    learn_residual: bool = False
+
+    def expected(self, X: Array) -> Array | None:
+        """What is added to the mixture's mean at inputs (n, m), (n, d); None: nothing."""
+        if self.learn_residual:
+            assert self.fallback is not None
+            return self.fallback.predict(X).mean
+        return None if self.prior_mean is None else self.prior_mean(X)
 
 
 def pack_transforms(transforms: Transforms) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -75,6 +85,7 @@ def pack_transforms(transforms: Transforms) -> tuple[dict[str, Any], dict[str, A
         "prior_mean": None,
         "fallback": None,
         "spread": [transforms.spread.components, transforms.spread.unseen],
+        "learn_residual": transforms.learn_residual,
     }
     if transforms.prior_mean is not None:
         header["prior_mean"] = name_of_prior_mean(transforms.prior_mean)
@@ -127,7 +138,12 @@ def unpack_transforms(
     if header["fallback"] is not None:
         fallback = FALLBACKS.make(str(header["fallback"]), _without_prefix(FALLBACK, arrays))
         check_fallback_fits(fallback, inputs.location[None], n_outputs)
-    return Transforms(regressors, outputs, prior_mean, fallback, _spread(header["spread"]))
+    learn_residual = bool(header.get("learn_residual", False))
+    if learn_residual and (fallback is None or prior_mean is not None):
+        raise ValueError("a residual is left by a fallback, and by it alone")
+    return Transforms(
+        regressors, outputs, prior_mean, fallback, _spread(header["spread"]), learn_residual
+    )
 
 
 def _prefixed(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:

@@ -1,0 +1,119 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Components that learn what a fallback leaves."""
+
+import numpy as np
+import pytest
+
+from ilr_dynamics.exceptions import InvalidParameterError
+from ilr_dynamics.regression import (
+    HILR,
+    ILR,
+    LinearFallback,
+    LinearPriorMean,
+    Predictor,
+    load_snapshot,
+)
+
+SETTINGS = {"n_components": 6, "random_state": 0, "max_iterations": 30}
+SCALES = {"input_location": 0.0, "input_scale": 1.0, "output_scale": 0.3}
+
+
+@pytest.fixture(scope="module")
+def samples():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(400, 2))
+    bump = np.exp(-4.0 * np.sum((X - 0.5) ** 2, axis=1))
+    Y = X @ np.array([[2.0, -1.0], [0.5, 3.0]]) + bump[:, None] + [1.0, -2.0]
+    return X, Y + 0.02 * generator.normal(size=Y.shape)
+
+
+def learned(kind, X, Y, **changes):
+    settings = {**SETTINGS, **SCALES, "fallback": LinearFallback(), "learn_residual": True}
+    return kind(**{**settings, **changes}).fit(X, Y)
+
+
+@pytest.mark.parametrize("kind", [ILR, HILR])
+def test_it_is_the_fallback_and_a_mixture_of_what_that_leaves(samples, kind):
+    X, Y = samples
+    model = learned(kind, X, Y)
+    fallback = LinearFallback().updated(X, Y, np.ones(len(X)))
+    left = Y - fallback.predict(X).mean
+    zero = LinearPriorMean(np.zeros((2, 2)), np.zeros(2))
+    alone = kind(**SETTINGS, **SCALES, prior_mean=zero).fit(X, left)
+    test = X[:20]
+    weights, means, _ = model.predict_components(test)
+    n = model.statistics_.shape[0]
+    expected = alone.predict_components(test)[1][:, :n] + fallback.predict(test).mean[:, None]
+    np.testing.assert_allclose(means[:, :n], expected, atol=1e-8)
+    np.testing.assert_allclose(means[:, -1], fallback.predict(test).mean, atol=1e-8)
+    np.testing.assert_allclose(weights.sum(axis=1), 1.0)
+
+
+def test_it_is_better_than_the_fallback_near_the_data_and_as_good_far_from_it(samples):
+    X, Y = samples
+    model = learned(ILR, X, Y, n_components=30, input_spread=0.3)
+    fallback = model.fallback_
+    errors = [np.mean((m - Y) ** 2) for m in (model.predict(X), fallback.predict(X).mean)]
+    assert errors[0] < 0.5 * errors[1]
+    # The unseen component has all the weight there but for the last digits.
+    far = np.array([[1e14, -1e16]])
+    np.testing.assert_allclose(model.predict(far), fallback.predict(far).mean, rtol=1e-6)
+
+
+def test_single_queries_snapshots_and_predictor_files_say_the_same(samples, tmp_path):
+    X, Y = samples
+    model = learned(ILR, X[:200], Y[:200]).partial_fit(X[200:], Y[200:])
+    mean, std = model.predict(X[:10], return_std=True)
+    model.save(tmp_path / "model.npz")
+    loaded = load_snapshot(tmp_path / "model.npz")
+    np.testing.assert_array_equal(loaded.predict(X[:10]), mean)
+    model.predictor().save(tmp_path / "predictor")
+    opened = Predictor.open(tmp_path / "predictor")
+    for x, expected, spread in zip(X[:10], mean, std, strict=True):
+        for predictor in (model.predictor(), opened):
+            found, found_std = predictor(x)
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(found_std, spread, rtol=1e-9)
+    # It goes on as it began.
+    more = (X[:50] + 0.1, Y[:50])
+    np.testing.assert_array_equal(
+        loaded.partial_fit(*more).predict(X), model.partial_fit(*more).predict(X)
+    )
+
+
+class HalfDeaf(LinearFallback):
+    """Second outputs say nothing, and scatter by a variance of 0.5."""
+
+    name = "half_deaf"
+
+    def informative_share(self, X):
+        return np.tile([1.0, 0.0], (len(X), 1))
+
+    @property
+    def uninformative_variance(self):
+        return np.array([0.0, 0.5])
+
+
+def test_what_says_nothing_is_not_learned_but_widens_the_spread(samples):
+    X, Y = samples
+    model = learned(ILR, X, Y, fallback=HalfDeaf())
+    expected = model.fallback_.predict(X).mean
+    np.testing.assert_allclose(model.predict(X)[:, 1], expected[:, 1], atol=1e-6)
+    assert np.max(np.abs(model.predict(X) - expected)[:, 0]) > 0.2
+    _, std = model.predict(X, return_std=True)
+    assert np.all(std[:, 1] ** 2 > 0.49)
+    assert np.median(std[:, 0]) < 0.2
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"fallback": None},
+        {"prior_mean": LinearPriorMean(np.eye(2), np.zeros(2))},
+        {"learn_residual": "yes"},
+    ],
+)
+def test_a_residual_of_nothing_is_refused(samples, changes):
+    with pytest.raises(InvalidParameterError, match="learn_residual"):
+        learned(ILR, *samples, **changes)
