@@ -33,6 +33,7 @@ def learning_settings(values: Mapping[str, Any]) -> LearningSettings:
         model={
             "n_components": values["learning.n_components"],
             "random_state": values["learning.random_state"],
+            "forgetting_factor": values["learning.forgetting_factor"],
             "input_scale": [
                 *_scales(values, "position"),
                 *_scales(values, "velocity"),

@@ -205,6 +205,14 @@ PARAMETERS = (
         "count samples between which the arm hardly moves as one",
     ),
     Row(
+        "learning.forgetting_factor",
+        1.0,
+        "what earlier samples still weigh after an update; below 1 for an arm that has changed",
+        "",
+        0.001,
+        1.0,
+    ),
+    Row(
         "learning.timeout",
         300.0,
         "longest time without progress of the learner process, which is killed then",
