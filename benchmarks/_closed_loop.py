@@ -1,25 +1,42 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""
-The tracking experiments with the simulated arm and the controller in lock-step.
-
-A round tracks all training trajectories with the newest model, adds the data, and updates the
-model; after the rounds the test trajectories are tracked.
-"""
+"""Recording and tracking with the simulated arm and the controller in lock-step."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from _learners import LearnedTorque, Learner
 from _simulated_motion import Arm, recorded_samples
 from numpy.typing import NDArray
 
-from ilr_dynamics.control import FeedForward, FeedForwardTorque, track
+from ilr_dynamics.control import (
+    FeedForward,
+    JointPath,
+    RigidBodyFeedForward,
+    TrackingResult,
+    track,
+)
+from ilr_dynamics.exceptions import TrajectoryError
+from ilr_dynamics.robot.plant_inverse import PlantInverse
 from ilr_dynamics.robot.tool_paths import figure_eight, tool_path, training_periods
 
-__all__ = ["TEST_PATHS", "Learner", "LearnedTorque", "run_rounds", "track_tests"]
+__all__ = [
+    "N_ROUNDS",
+    "TEST_PATHS",
+    "Fault",
+    "Tracked",
+    "given_feedforward",
+    "joined",
+    "outcome",
+    "record",
+    "run_rounds",
+    "table_rows",
+    "track_tests",
+    "training_paths",
+]
 
 Array = NDArray[np.float64]
 
@@ -27,46 +44,117 @@ TEST_PATHS = ("T1", "T2", "T3")
 N_ROUNDS = 3
 
 
-class Learner(Protocol):
-    """A model that learns in rounds."""
+@dataclass(frozen=True)
+class Tracked:
+    """
+    A controller on the test trajectories.
 
-    def learn(self, X: Array, Y: Array) -> None:
-        """Add samples [q, qd, qdd] (n, 3 n_joints) and torques (n, n_joints)."""
+    Parameters
+    ----------
+    error : (n_paths,)
+        Mean squared error, rad^2.
+    pd_torque : (n_paths,)
+        Mean magnitude of the feedback torque, Nm.
+    """
 
-    def predict_one(self, x: Array) -> Array:
-        """Torque (n_joints,) at one input."""
-
-
-class LearnedTorque:
-    """A learner's torque at the desired state as feed-forward, whatever its confidence."""
-
-    def __init__(self, predict: Callable[[Array], Array]) -> None:
-        self._predict = predict
-
-    def __call__(self, reference) -> FeedForwardTorque:
-        """Torque for the desired position, velocity and acceleration."""
-        x = np.concatenate([reference.position, reference.velocity, reference.acceleration])
-        torque = self._predict(x)
-        return FeedForwardTorque(torque, np.zeros_like(torque))
+    error: Array
+    pd_torque: Array
 
 
-def run_rounds(arm: Arm, learner: Learner, *, sample_every: int = 5) -> None:
+@dataclass(frozen=True)
+class Fault:
+    """What ended a controller's motion."""
+
+    reason: str
+
+
+def given_feedforward(name: str, arm: Arm) -> FeedForward | None:
+    """Return the feed-forward of a controller that learns nothing."""
+    if name == "analytic_pd":
+        return RigidBodyFeedForward(arm.model)
+    if name == "perfect_pd":
+        inverse = PlantInverse(arm.plant)
+        return LearnedTorque(lambda x: inverse(*np.split(x, 3)))
+    return None
+
+
+def training_paths(arm: Arm) -> list[JointPath]:
+    """Eights at all speeds that are recorded."""
+    return [arm.joint_path(figure_eight(period)) for period in training_periods()]
+
+
+def record(
+    arm: Arm, feedforward: FeedForward | None, path: JointPath, *, every: int
+) -> tuple[Array, Array]:
+    """Inputs (m, 3 n) and torques (m, n) of every so manieth cycle along a path."""
+    samples = recorded_samples(arm, arm.controller(feedforward), path)
+    return samples.X[::every], samples.Y[::every]
+
+
+def joined(parts: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """Samples of several recordings, one after the other."""
+    return np.concatenate([X for X, _ in parts]), np.concatenate([Y for _, Y in parts])
+
+
+def run_rounds(arm: Arm, learner: Learner, *, every: int = 5) -> None:
     """Three rounds of recording all training trajectories and learning from them."""
     feedforward: FeedForward | None = None
     for _ in range(N_ROUNDS):
-        parts = []
-        for period in training_periods():
-            path = arm.joint_path(figure_eight(period))
-            samples = recorded_samples(arm, arm.controller(feedforward), path)
-            parts.append((samples.X[::sample_every], samples.Y[::sample_every]))
-        learner.learn(np.concatenate([X for X, _ in parts]), np.concatenate([Y for _, Y in parts]))
+        parts = [record(arm, feedforward, path, every=every) for path in training_paths(arm)]
+        learner.learn(*joined(parts))
         feedforward = LearnedTorque(learner.predict_one)
 
 
-def track_tests(arm: Arm, feedforward: FeedForward | None) -> dict[str, tuple[float, float]]:
-    """Mean squared error (rad^2) and mean feedback torque (Nm) on each test trajectory."""
-    results = {}
-    for name in TEST_PATHS:
-        result = track(arm.plant, arm.controller(feedforward), arm.joint_path(tool_path(name)))
-        results[name] = (result.mean_squared_error, result.mean_pd_torque)
-    return results
+def track_tests(arm: Arm, feedforward: FeedForward | None) -> dict[str, TrackingResult]:
+    """Track each test trajectory."""
+    return {
+        name: track(arm.plant, arm.controller(feedforward), arm.joint_path(tool_path(name)))
+        for name in TEST_PATHS
+    }
+
+
+def outcome(make_results: Callable[[], dict[str, TrackingResult]], run: str) -> Tracked | Fault:
+    """
+    Track the test trajectories, or find that a controller cannot.
+
+    Parameters
+    ----------
+    make_results
+        Does it (`track_tests`), and what has to happen before.
+    run
+        What this is, for the reader of a fault.
+    """
+    try:
+        results = make_results().values()
+    except TrajectoryError as error:
+        return Fault(f"{run}: {error}")
+    return Tracked(
+        np.array([result.mean_squared_error for result in results]),
+        np.array([result.mean_pd_torque for result in results]),
+    )
+
+
+def table_rows(
+    name: str, outcomes: Sequence[Tracked | Fault]
+) -> tuple[list[str], dict[str, dict[str, float]] | None]:
+    """
+    Rows of a table, and medians by path, of a controller's runs.
+
+    A controller that ends in a fault once has no figures.
+    """
+    faults = [result for result in outcomes if isinstance(result, Fault)]
+    if faults:
+        return [f"{name:44}fault: {fault.reason}" for fault in faults], None
+    errors = np.array([result.error for result in outcomes])
+    torques = np.array([result.pd_torque for result in outcomes])
+    error, torque = np.median(errors, axis=0), np.median(torques, axis=0)
+    cells = (f"{e:.2e}, {t:.2f}" for e, t in zip(error, torque, strict=True))
+    rows = [f"{name:44}" + "".join(f"{cell:>26}" for cell in cells)]
+    if len(outcomes) > 1:
+        ranges = zip(np.min(errors, axis=0), np.max(errors, axis=0), strict=True)
+        cells = (f"({low:.2e} to {high:.2e})" for low, high in ranges)
+        rows.append(f"{'':44}" + "".join(f"{cell:>26}" for cell in cells))
+    return rows, {
+        path: {"mse": float(f"{e:.4g}"), "pd_torque": float(f"{t:.4g}")}
+        for path, e, t in zip(TEST_PATHS, error, torque, strict=True)
+    }
