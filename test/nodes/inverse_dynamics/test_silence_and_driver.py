@@ -10,7 +10,7 @@ from std_srvs.srv import Trigger
 
 from ilr_dynamics_msgs.msg import ControllerState
 
-# Silence is one soon; and, between tests, when time stands still for long.
+# Joint states are missed soon; and, as everywhere else, not while other things are looked at.
 QUICK = {"supervision__silence_timeout": 0.2, "fault__let_down_time": 0.3}
 USUAL = {"supervision__silence_timeout": 60.0, "fault__let_down_time": 3.0}
 
