@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "centres_and_covariances",
     "form_coefficients",
     "forms",
     "pairwise_products",
@@ -91,6 +92,19 @@ def forms(coefficients: Array) -> Array:
     Q = scatter_matrices(0.5 * coefficients, p)
     Q[:, np.arange(p), np.arange(p)] *= 2.0
     return Q
+
+
+def centres_and_covariances(forms: Array) -> tuple[Array, Array]:
+    """
+    Centres (K, m) and inverses A^-1 (K, m, m) of squared distances (x - c)' A (x - c) + constant.
+
+    Parameters
+    ----------
+    forms : (K, m + 1, m + 1)
+        Of [x, 1]; their A can be inverted.
+    """
+    covariances = np.asarray(np.linalg.inv(forms[:, :-1, :-1]), dtype=np.float64)
+    return -np.einsum("kij,kj->ki", covariances, forms[:, :-1, -1]), covariances
 
 
 def scatter_matrices(packed: Array, p: int) -> Array:
