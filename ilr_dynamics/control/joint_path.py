@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ilr_dynamics.control.quintics import BEZIER, HERMITE, basis
 from ilr_dynamics.exceptions import TrajectoryError
 
 __all__ = ["JointPath", "Reference"]
@@ -141,12 +142,14 @@ class JointPath:
             return self._last
         segment = bisect_right(self._knots, time) - 1
         rate = self._rates[segment]
-        basis = _basis((time - self._knots[segment]) * rate, rate)
-        position, velocity, acceleration = basis @ self._coefficients[segment]
+        powers = basis((time - self._knots[segment]) * rate, rate)
+        position, velocity, acceleration = powers @ self._coefficients[:, segment]
         return Reference(position, velocity, acceleration)
 
-    def sample_inside(self, n_per_segment: int) -> tuple[Array, Array, Array]:
-        """Evaluate every segment at evenly spaced times, both ends included.
+    def sample_inside(
+        self, n_per_segment: int, segments: NDArray[np.intp] | slice = slice(None)
+    ) -> tuple[Array, Array, Array]:
+        """Evaluate every segment, or some, at evenly spaced times, both ends included.
 
         Returns
         -------
@@ -157,13 +160,30 @@ class JointPath:
         if len(self.times) == 1:
             return self.times, self.positions, np.zeros_like(self.positions)
         fractions = np.linspace(0.0, 1.0, n_per_segment)
-        bases = np.stack([_basis(fraction, 1.0)[:2] for fraction in fractions], axis=1)
-        values = bases[:, None] @ self._coefficients
-        durations = np.diff(self.times)[:, None]
-        times = self.times[:-1, None] + durations * fractions
+        bases = np.stack([basis(fraction, 1.0)[:2] for fraction in fractions], axis=1)
+        values = bases[:, None] @ np.moveaxis(self._coefficients[:, segments], 0, 1)
+        durations = np.diff(self.times)[segments, None]
+        times = self.times[:-1][segments, None] + durations * fractions
         positions, velocities = values[0], values[1] / durations[:, :, None]
         shape = (-1, self.n_joints)
         return times.ravel(), positions.reshape(shape), velocities.reshape(shape)
+
+    def bounding_points(self) -> tuple[Array, Array]:
+        """Return points of every segment between the extremes of which it stays.
+
+        Returns
+        -------
+        positions : ndarray of shape (6, n_segments, n_joints)
+        velocities : ndarray of shape (5, n_segments, n_joints)
+            The point itself, as (1, 1, n_joints), if there is only one.
+        """
+        if len(self.times) == 1:
+            return self.positions[None], np.zeros_like(self.positions[None])
+        positions = _of_each_segment(BEZIER, self._coefficients)
+        # A Bezier curve's derivative is one too, through the differences of its points.
+        velocities = np.diff(positions, axis=0)
+        velocities *= 5.0 / np.diff(self.times)[:, None]
+        return positions, velocities
 
     def preceded_by(self, time: float, reference: Reference) -> JointPath:
         """Return the path that leads from ``reference`` at ``time`` to this one's first point.
@@ -180,39 +200,16 @@ class JointPath:
         return JointPath(np.append(time, self.times), *fields)
 
     def _segments(self) -> Array:
-        """Coefficients in normalised time, (n_segments, 6, n_joints), of all segments at once."""
+        """Coefficients in normalised time, (6, n_segments, n_joints), of all segments at once."""
         durations = np.diff(self.times)[:, None]
         scaled = [field[:-1] * durations**order for order, field in enumerate(self.fields)]
         scaled += [field[1:] * durations**order for order, field in enumerate(self.fields)]
-        return _HERMITE[self.degree] @ np.stack(scaled, axis=1)
+        return _of_each_segment(HERMITE[self.degree], np.stack(scaled))
 
 
-def _basis(u: float, rate: float) -> Array:
-    """Powers of normalised time u in [0, 1] and their time derivatives, (3, 6)."""
-    u2 = u * u
-    u3 = u2 * u
-    u4 = u3 * u
-    square = rate * rate
-    return np.array(
-        (
-            (1.0, u, u2, u3, u4, u4 * u),
-            (0.0, rate, 2.0 * rate * u, 3.0 * rate * u2, 4.0 * rate * u3, 5.0 * rate * u4),
-            (0.0, 0.0, 2.0 * square, 6.0 * square * u, 12.0 * square * u2, 20.0 * square * u3),
-        )
-    )
-
-
-def _hermite(degree: int) -> Array:
-    """Map the fields at u = 0 and u = 1 to six polynomial coefficients, (6, degree + 1)."""
-    n_fields = (degree + 1) // 2
-    ends = np.vstack([_basis(u, 1.0)[:n_fields, : degree + 1] for u in (0.0, 1.0)])
-    matrix = np.zeros((6, degree + 1))
-    # All entries are multiples of one half: rounding takes the solver's last bits off.
-    matrix[: degree + 1] = np.round(2.0 * np.linalg.inv(ends)) / 2.0
-    return matrix
-
-
-_HERMITE = {degree: _hermite(degree) for degree in (1, 3, 5)}
+def _of_each_segment(matrix: Array, values: Array) -> Array:
+    """Map what each segment has, (n, n_segments, n_joints), by a matrix (m, n), all at once."""
+    return (matrix @ values.reshape(len(values), -1)).reshape(len(matrix), *values.shape[1:])
 
 
 def _checked_times(times: ArrayLike) -> Array:

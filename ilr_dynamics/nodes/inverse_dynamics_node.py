@@ -93,7 +93,6 @@ class InverseDynamicsNode(LifecycleNode):
             self._log.error("configure", f"not configured: {error}")
             self._tear_down()
             return TransitionCallbackReturn.FAILURE
-        # The first line a process logs takes 50 ms: it must not fall into the control loop.
         text = f"configured for {self._description.name}, {values['controller']}"
         self._log.info("configured", text)
         return super().on_configure(state)

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import coroutine
 from typing import Any
 
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -34,6 +35,14 @@ from ilr_dynamics_msgs.action import Learn
 from ilr_dynamics_msgs.srv import LoadSnapshot, SaveSnapshot, UpdateModel
 
 __all__ = ["ModelServices"]
+
+
+@dataclass(frozen=True)
+class _Model:
+    """The running model: its predictor and the snapshot that later ones build on."""
+
+    predictor: Predictor
+    base: str
 
 
 @dataclass(frozen=True)
@@ -63,7 +72,7 @@ class ModelServices:
         group = ReentrantCallbackGroup()
         self._learner = LearnerClient(node, group)
         self._use: _Use | None = None
-        self._base: str | None = None
+        self._model: _Model | None = None
         # The running model stands on copies of its own, which nobody else changes or removes.
         self._scratch = ScratchFolder("ilr_dynamics_")
         for kind, name, callback in (
@@ -105,7 +114,7 @@ class ModelServices:
         """Refuse requests from now on, and forget the model."""
         self._learner.cancel()
         self._use = None
-        self._base = None
+        self._model = None
 
     def close(self) -> None:
         """End the learner: for the end of the program only."""
@@ -126,7 +135,7 @@ class ModelServices:
     async def _load(self, snapshot_uri: str) -> Mapping[str, Any]:
         job = LoadJob(snapshot_uri, str(self._scratch.path), self._configured().settings)
         result = await self._learner.run(job, f"loading {snapshot_uri}")
-        self._take(result, snapshot_uri)
+        await self._take(result, snapshot_uri)
         return result
 
     async def _learn(
@@ -142,14 +151,14 @@ class ModelServices:
             bag_uri=request.bag_uri,
             directory=str(self._scratch.path),
             settings=use.settings,
-            snapshot=self._base,
+            snapshot=None if self._model is None else self._model.base,
             snapshot_uri=request.snapshot_uri or str(_existing(use.snapshot_folder) / name),
             accept_worse=request.accept_worse,
         )
         title = f"learning from {request.bag_uri}"
         result = await self._learner.run(job, title, on_progress, owner)
         if not result["refusal"]:
-            self._take(result, result["snapshot"])
+            await self._take(result, result["snapshot"])
         return result
 
     def _configured(self) -> _Use:
@@ -157,21 +166,22 @@ class ModelServices:
             raise LearnerError("the node is not configured: expected it to be inactive or active")
         return self._use
 
-    def _take(self, result: Mapping[str, Any], identity: str) -> None:
-        """Swap a finished model in."""
+    async def _take(self, result: Mapping[str, Any], identity: str) -> None:
+        """Swap a finished model in, and later throw the previous one away."""
         use = self._configured()
         path = Path(result["predictor"])
-        predictor = Predictor.open(path)
-        # The mapping keeps the contents alive.
-        path.unlink(missing_ok=True)
-        use.set_predictor(predictor, identity)
-        if self._base is not None:
-            Path(self._base).unlink(missing_ok=True)
-        self._base = result["base"]
+        previous, self._model = self._model, _Model(Predictor.open(path), result["base"])
+        use.set_predictor(self._model.predictor, identity)
         self._log.info(
             "model",
             f"model {identity}: {result['components']} components, {result['samples']} samples",
         )
+        await _next_turn()
+        # The mapping keeps the contents alive.
+        path.unlink(missing_ok=True)
+        # To give memory and disk space of a large model back takes as long as a control cycle.
+        if previous is not None:
+            Path(previous.base).unlink(missing_ok=True)
 
     async def _on_update(
         self, request: UpdateModel.Request, response: UpdateModel.Response
@@ -205,9 +215,9 @@ class ModelServices:
         try:
             check_texts(request)
             settings = self._configured().settings
-            if self._base is None:
+            if self._model is None:
                 raise SnapshotError("there is no model yet: expected one to be learned or loaded")
-            job = SaveJob(self._base, request.snapshot_uri, settings, request.overwrite)
+            job = SaveJob(self._model.base, request.snapshot_uri, settings, request.overwrite)
             result = await self._learner.run(job, f"saving {request.snapshot_uri}")
         except IlrDynamicsError as error:
             self._fail("save_snapshot", response, error)
@@ -221,6 +231,12 @@ class ModelServices:
         answer.success = False
         answer.message = str(error)
         self._log.error(name, f"{name}: {error}")
+
+
+@coroutine
+def _next_turn() -> Generator[None, None, None]:
+    """Let the executor do everything else that is due before what awaits this goes on."""
+    yield
 
 
 def _existing(folder: Path) -> Path:

@@ -29,7 +29,7 @@ from .mixture import MixturePosterior, MixturePrior
 from .predictive import PredictiveMixture
 from .predictor import Predictor
 from .prior_mean import PriorMean
-from .products import forms
+from .products import centres_and_covariances, forms
 from .scaling import Standardizer
 from .transforms import Transforms
 from .validation import check_array, check_training_data
@@ -285,12 +285,12 @@ class MixtureRegressor(Estimator):
         self._check_fitted()
         m, n_components = self.n_features_in_, self.statistics_.shape[0]
         mixture, scaling = self._mixture, self.regressors_.scaling
-        shapes = forms(mixture.distance_coefficients[:n_components])
+        centres, covariances = centres_and_covariances(
+            forms(mixture.distance_coefficients[:n_components])
+        )
         dofs = 2.0 * mixture.exponents[:n_components] - m
-        inverse = np.linalg.inv(shapes[:, :m, :m])
-        centres = -np.einsum("kij,kj->ki", inverse, shapes[:, :m, m])
         # Of the Student-t with 1 + x' A x in its density; none up to two degrees of freedom.
-        covariances = inverse / np.maximum(dofs - 2.0, 1.0)[:, None, None]
+        covariances /= np.maximum(dofs - 2.0, 1.0)[:, None, None]
         return (
             centres * scaling.scale + scaling.location,
             covariances * np.outer(scaling.scale, scaling.scale),

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..exceptions import InvalidDataError, SnapshotError
 from .packed_arrays import open_arrays, write_arrays
 from .predictive import PredictiveMixture
+from .products import upper_triangle
 from .screening import Screening
 from .transforms import Transforms, pack_transforms, unpack_transforms
 from .validation import MAX_STANDARD_VALUE
@@ -94,9 +95,9 @@ class Predictor:
         self._log_margin = self._screening.log_margin
         n_inputs, n_regressors = self._inputs.location.size, mixture.maps.shape[2]
         self._is_linear = n_regressors == n_inputs + 1
-        self._pairs = np.triu_indices(n_inputs + 1)
-        self._regressor_pairs = np.triu_indices(n_regressors)
-        self._coordinate_pairs = np.triu_indices(len(self._screening.projection))
+        self._pairs = upper_triangle(n_inputs + 1)
+        self._regressor_pairs = upper_triangle(n_regressors)
+        self._coordinate_pairs = upper_triangle(len(self._screening.projection))
         self._variances = np.ascontiguousarray(
             np.diagonal(mixture.covariances(), axis1=1, axis2=2)
         )

@@ -16,12 +16,29 @@ components.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["form_coefficients", "forms", "pairwise_products", "scatter_matrices"]
+__all__ = [
+    "centres_and_covariances",
+    "form_coefficients",
+    "forms",
+    "pairwise_products",
+    "scatter_matrices",
+    "upper_triangle",
+]
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+@lru_cache(maxsize=8)
+def upper_triangle(p: int) -> tuple[Indices, Indices]:
+    """Rows and columns of the entries i <= j of a matrix (p, p), to be read only."""
+    # To find them takes ten times as long as to use them, and a model has few different p.
+    return np.triu_indices(p)
 
 
 def pairwise_products(Z: Array) -> Array:
@@ -36,7 +53,7 @@ def pairwise_products(Z: Array) -> Array:
     Returns
     -------
     F : (n, p (p + 1) / 2)
-        z_i z_j for i <= j, in the order of ``numpy.triu_indices(p)``.
+        z_i z_j for i <= j, in the order of `upper_triangle`.
     """
     n, p = Z.shape
     F = np.empty((n, p * (p + 1) // 2))
@@ -63,7 +80,7 @@ def form_coefficients(forms: Array) -> Array:
     W : (K, p (p + 1) / 2)
         Diagonal entries once and off-diagonal ones twice.
     """
-    rows, columns = np.triu_indices(forms.shape[-1])
+    rows, columns = upper_triangle(forms.shape[-1])
     # Row by row: all that is asked of one component lies together in memory.
     return np.ascontiguousarray(forms[:, rows, columns] * np.where(rows == columns, 1.0, 2.0))
 
@@ -75,6 +92,19 @@ def forms(coefficients: Array) -> Array:
     Q = scatter_matrices(0.5 * coefficients, p)
     Q[:, np.arange(p), np.arange(p)] *= 2.0
     return Q
+
+
+def centres_and_covariances(forms: Array) -> tuple[Array, Array]:
+    """
+    Centres (K, m) and inverses A^-1 (K, m, m) of squared distances (x - c)' A (x - c) + constant.
+
+    Parameters
+    ----------
+    forms : (K, m + 1, m + 1)
+        Of [x, 1]; their A can be inverted.
+    """
+    covariances = np.asarray(np.linalg.inv(forms[:, :-1, :-1]), dtype=np.float64)
+    return -np.einsum("kij,kj->ki", covariances, forms[:, :-1, -1]), covariances
 
 
 def scatter_matrices(packed: Array, p: int) -> Array:
@@ -92,7 +122,7 @@ def scatter_matrices(packed: Array, p: int) -> Array:
     -------
     S : (K, p, p)
     """
-    rows, columns = np.triu_indices(p)
+    rows, columns = upper_triangle(p)
     S = np.empty((packed.shape[0], p, p))
     S[:, rows, columns] = packed
     S[:, columns, rows] = packed

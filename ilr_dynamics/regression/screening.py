@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from .products import form_coefficients, pairwise_products
+from .products import centres_and_covariances, form_coefficients, pairwise_products
 
 __all__ = ["NEGLIGIBLE_WEIGHT", "Screening"]
 
@@ -65,8 +65,7 @@ class Screening:
         m = forms.shape[1] - 1
         s = min(m, round(COORDINATES + COORDINATES_SHARE * m))
         forms, is_sound = _well_conditioned(forms)
-        covariances = np.linalg.inv(forms[:, :m, :m])
-        centres = -np.einsum("kij,kj->ki", covariances, forms[:, :m, m])
+        centres, covariances = centres_and_covariances(forms)
         R = _discriminating_directions(centres, np.asarray(covariances.mean(axis=0)))[:, :s]
         projection = np.zeros((s + 1, m + 1))
         projection[:s, :m], projection[s, m] = R.T, 1.0

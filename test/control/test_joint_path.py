@@ -101,6 +101,26 @@ def test_samples_inside_agree_with_single_samples():
     np.testing.assert_allclose(velocities[:-1], found[:, 1], atol=1e-10)
 
 
+@given(durations, st.integers(0, 1000), st.integers(1, 3))
+def test_segments_stay_between_their_bounding_points(durations, seed, n_fields):
+    times, fields = random_points(durations, seed)
+    path = JointPath(times, *fields[:n_fields])
+    _, *samples = path.sample_inside(50)
+    for values, points in zip(samples, path.bounding_points(), strict=True):
+        values = values.reshape(len(durations), 50, 3)
+        assert (values.max(axis=1) <= points.max(axis=0) + 1e-9).all()
+        assert (values.min(axis=1) >= points.min(axis=0) - 1e-9).all()
+
+
+def test_samples_inside_some_segments_are_those_of_all():
+    times, fields = random_points(np.array([0.2, 0.7, 0.4]), 4)
+    path = JointPath(times, *fields)
+    for some, every in zip(
+        path.sample_inside(4, np.array([0, 2])), path.sample_inside(4), strict=True
+    ):
+        np.testing.assert_allclose(some, np.delete(every, np.s_[4:8], axis=0))
+
+
 @pytest.mark.parametrize("n_fields", [1, 2, 3])
 def test_preceded_path_starts_at_the_given_state(n_fields):
     times, fields = random_points(np.array([0.2, 0.7]), 4)

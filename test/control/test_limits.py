@@ -72,6 +72,10 @@ def test_path_on_the_limits_is_accepted():
             JointPath([0.0, 0.1], [[0.0, 0.0], [0.3, 0.0]]),
             "joint a would move at 3.000 rad/s at 0.000 s: expected at most 2 rad/s",
         ),
+        (
+            JointPath([0.5], [[0.0, 1.5]]),
+            "joint b would be at 1.500 rad at 0.500 s: expected -1 to 1 rad",
+        ),
         (JointPath([0.0], [[0.0]]), "the path moves 1 joints: expected 2"),
     ],
 )
@@ -84,6 +88,12 @@ def test_path_that_swings_out_between_its_points_is_refused():
     swing = JointPath([0.0, 2.0], [[0.9, 0.0], [0.9, 0.0]], [[1.0, 0.0], [-1.0, 0.0]])
     with pytest.raises(TrajectoryError, match="joint a would be at"):
         check_path(swing, two_joints())
+
+
+def test_path_whose_bounding_points_lie_outside_is_accepted_if_it_stays_inside():
+    path = JointPath([0.0, 1.0], [[0.9, 0.0], [0.9, 0.0]], [[0.38, 0.0], [-0.38, 0.0]])
+    assert path.bounding_points()[0].max() > 1.0
+    check_path(path, two_joints())
 
 
 @pytest.mark.parametrize("rate", [[0.0, 100.0], [-1.0, 100.0], [0.5, 100.0]])
