@@ -216,9 +216,7 @@ class IdentifiedDynamics(Fallback):
         n = self.n_joints
         mean = np.empty((len(X), n))
         factor = np.empty(len(X))
-        parameters, covariance, _ = self._posterior
-        of_joints = parameters[parameter_indices(n)][:, :, None]
-        noise = self._noise
+        of_joints, covariance, noise = self._of_joints, self._posterior[1], self._noise
         for rows in _blocks(len(X)):
             columns = self._regressor(X[rows]).transpose(1, 0, 2)
             mean[rows] = (columns @ of_joints)[:, :, 0].T
@@ -319,6 +317,11 @@ class IdentifiedDynamics(Fallback):
             self.energy,
             self.weight,
         )
+
+    @cached_property
+    def _of_joints(self) -> FloatArray:
+        """Expected parameters (n, C, 1) of each joint's columns."""
+        return self._posterior[0][parameter_indices(self.n_joints)][:, :, None]
 
     def _prior(self) -> tuple[FloatArray, FloatArray]:
         """Mean and precision (P,) of the parameters before any data."""
