@@ -49,7 +49,10 @@ def add_learning_options(parser: argparse.ArgumentParser) -> None:
         help="whether the driver adds the gravity torque to what it is sent",
     )
     parser.add_argument(
-        "--components", type=int, default=300, help="largest number of local models (%(default)s)"
+        "--components",
+        type=int,
+        default=300,
+        help="largest number of local models to add (%(default)s)",
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the learner (%(default)s)")
     add_recording_options(parser)

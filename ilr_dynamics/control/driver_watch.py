@@ -15,6 +15,8 @@ Array = NDArray[np.float64]
 
 # Commands that the torque at work may be the answer to: a driver is a few cycles late.
 _CYCLES = 10
+# The first commands may not reach the driver: DDS takes some tenths of a second to connect it.
+_CONNECTION_TIME = 1.0
 
 
 class DriverWatch:
@@ -28,19 +30,22 @@ class DriverWatch:
     tolerance : ndarray of shape (n_joints,) or None
         How far outside that range a torque may be, Nm; None does not watch.
     timeout : float
-        For how long it may be farther, s.
+        For how long it may be farther, s; until it was once within, at least a second.
     """
 
     def __init__(self, tolerance: Array | None, timeout: float) -> None:
         self._tolerance = tolerance
         self._timeout = timeout
+        self._first_timeout = max(timeout, _CONNECTION_TIME)
         self._commands: deque[Array] = deque(maxlen=_CYCLES)
         self._since: float | None = None
+        self._followed = False
 
     def reset(self) -> None:
         """Forget what was commanded."""
         self._commands.clear()
         self._since = None
+        self._followed = False
 
     def commanded(self, torque: Array) -> None:
         """Note a command (n_joints,), Nm."""
@@ -68,11 +73,12 @@ class DriverWatch:
             outside = np.maximum(commands.min(axis=0) - effort, effort - commands.max(axis=0))
         # Written so that a torque that is not a number is outside.
         if (outside <= self._tolerance).all():
-            self._since = None
+            self._since, self._followed = None, True
             return None
         if self._since is None:
             self._since = time
-        if time - self._since <= self._timeout:
+        connected = self._followed or effort is None
+        if time - self._since <= (self._timeout if connected else self._first_timeout):
             return None
         if effort is None:
             return (

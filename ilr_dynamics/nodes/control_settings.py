@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rclpy.parameter import Parameter
+
 from ilr_dynamics.control import (
     ConfidenceGate,
     DriverWatch,
@@ -58,8 +60,9 @@ class ControlSettings:
                 f"parameter joints is {list(joints)}: expected {description.n_joints} different "
                 f"names, as {description.name} has {', '.join(description.joint_names)}"
             )
+        _check_sizes(values, len(joints))
         let_down = values["fault.action"] == "let_down"
-        settings = cls(
+        return cls(
             gains=Gains(values["gains.kp"], values["gains.kd"]),
             limits=_limits(values, joints, description),
             supervision=Supervision(
@@ -85,8 +88,6 @@ class ControlSettings:
             ),
             answer_timeout=values["supervision.answer_timeout"],
         )
-        settings._check_sizes(len(joints))
-        return settings
 
     def feedforward(self, physics: FeedForward, predictor: Predictor | None) -> FeedForward:
         """Return the feed-forward that the controller's kind stands for.
@@ -113,17 +114,17 @@ class ControlSettings:
         tolerance = self.effort_error * self.limits.torque if self.effort_error > 0.0 else None
         return DriverWatch(tolerance, self.answer_timeout)
 
-    def _check_sizes(self, n_joints: int) -> None:
-        sizes = {
-            "gains.kp": len(self.gains.kp),
-            "trajectory.start_tolerance": len(self.supervision.start_tolerance),
-            "gate.std_trusted": len(self.gate.std_trusted),
-        }
-        for name, size in sizes.items():
-            if size != n_joints:
-                raise InvalidParameterError(
-                    f"parameter {name} holds {size} values: expected {n_joints}, one per joint"
-                )
+
+def _check_sizes(values: Mapping[str, Any], n_joints: int) -> None:
+    """Check it by the parameters' names, before parts of the controller do so by their own."""
+    for row in PARAMETERS:
+        if row.type is not Parameter.Type.DOUBLE_ARRAY or row.name.startswith("learning."):
+            continue
+        size = len(values[row.name])
+        if size != n_joints:
+            raise InvalidParameterError(
+                f"parameter {row.name} holds {size} values: expected {n_joints}, one per joint"
+            )
 
 
 def _limits(

@@ -71,6 +71,7 @@ class InverseDynamicsNode(LifecycleNode):
         )
         self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._apply_parameters)
+        self._log.info("life cycle", "waiting to be configured and activated")
 
     @property
     def joint_states(self) -> Subscription[JointState] | None:

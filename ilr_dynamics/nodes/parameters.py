@@ -193,7 +193,14 @@ PARAMETERS = (
     Row("learning.velocity_scale", _PER_JOINT, "typical velocity of each joint", "rad/s"),
     Row("learning.acceleration_scale", _PER_JOINT, "typical acceleration", "rad/s^2"),
     Row("learning.torque_scale", _PER_JOINT, "typical deviation of each torque", "Nm"),
-    Row("learning.n_components", 300, "largest number of local models", "", 1, 10000),
+    Row(
+        "learning.n_components",
+        300,
+        "largest number of local models that an update adds",
+        "",
+        1,
+        10000,
+    ),
     Row(
         "learning.identify_dynamics",
         True,

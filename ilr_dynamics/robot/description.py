@@ -120,7 +120,7 @@ class _Joint:
 
 
 def _urdf_path(robot: str | Path) -> Path:
-    path = Path(robot)
+    path = Path(robot).expanduser()
     if path.suffix or len(path.parts) > 1:
         if not path.is_file():
             raise RobotDescriptionError(f"no URDF file at '{path}'")

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ElementTree
+
 import mujoco
 import numpy.typing as npt
 
@@ -24,6 +26,9 @@ def build_mujoco_model(
     damping: npt.ArrayLike = 0.0,
 ) -> mujoco.MjModel:
     """Build the model that MuJoCo simulates, without dry friction.
+
+    It has no shapes: their meshes may be missing, they would collide with each other, and masses
+    are those of the inertials alone, as everywhere else.
 
     Parameters
     ----------
@@ -47,7 +52,7 @@ def build_mujoco_model(
         If MuJoCo cannot read the URDF or orders its joints differently.
     """
     try:
-        model = mujoco.MjModel.from_xml_path(str(description.urdf_path))
+        model = mujoco.MjModel.from_xml_string(_without_shapes(description))
     except ValueError as error:
         raise RobotDescriptionError(f"{description.urdf_path}: {error}") from error
     names = tuple(model.joint(index).name for index in range(model.njnt))
@@ -63,3 +68,12 @@ def build_mujoco_model(
     model.dof_solref[:] = (2 * timestep, 1.0)
     mujoco.mj_setConst(model, mujoco.MjData(model))
     return model
+
+
+def _without_shapes(description: RobotDescription) -> str:
+    root = ElementTree.parse(description.urdf_path).getroot()
+    for link in root.findall("link"):
+        for kind in ("visual", "collision"):
+            for shape in link.findall(kind):
+                link.remove(shape)
+    return ElementTree.tostring(root, encoding="unicode")

@@ -55,12 +55,13 @@ class WamPlant:
     braked : bool
         Whether the brakes are on: they lock the joints, and the drives give no torque.
     transmission : Transmission
-        Gears of the description with the rotors of config.
+        Gears of the description with the rotors of config. Where no gears are described each
+        joint has a motor that turns with it.
 
     Raises
     ------
     RobotDescriptionError
-        If description and config have different numbers of joints, or if no gears are described.
+        If description and config have different numbers of joints.
     """
 
     def __init__(self, description: RobotDescription, config: PlantConfig, seed: int = 0) -> None:
@@ -69,13 +70,12 @@ class WamPlant:
                 f"the plant's numbers are for {config.n_joints} joints, expected "
                 f"{description.n_joints} as '{description.name}' has"
             )
-        if description.gear_matrix is None:
-            raise RobotDescriptionError(
-                f"{description.urdf_path}: no motors, expected a <motor> for each joint"
-            )
         self.description = description
         self.config = config
-        self.transmission = Transmission(description.gear_matrix, config.rotor_inertia)
+        gears = description.gear_matrix
+        if gears is None:
+            gears = np.eye(description.n_joints)
+        self.transmission = Transmission(gears, config.rotor_inertia)
         self.braked = False
         n_joints = description.n_joints
         random = np.random.default_rng(seed)

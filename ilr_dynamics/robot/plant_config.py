@@ -119,7 +119,7 @@ def load_plant_config(robot: str | Path) -> PlantConfig:
     RobotDescriptionError
         If the file is missing or does not fit.
     """
-    path = Path(robot)
+    path = Path(robot).expanduser()
     if not path.suffix:
         path = DESCRIPTION_FOLDER / f"{robot}_plant.yaml"
     values = read_yaml(path)

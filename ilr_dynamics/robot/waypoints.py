@@ -51,7 +51,7 @@ def read_waypoints(path: str | Path) -> Waypoints:
         If the file cannot be read, holds fewer than two waypoints, or its times do not strictly
         increase.
     """
-    path = Path(path)
+    path = Path(path).expanduser()
     try:
         names, rows = _rows_of_csv(path) if path.suffix == ".csv" else _rows_of_yaml(path)
         table = np.array(rows, dtype=np.float64)

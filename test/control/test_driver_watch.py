@@ -43,6 +43,17 @@ def test_a_driver_that_does_something_else_is_found_after_the_timeout(effort):
     assert driver.cycle(np.array(effort)) is None
 
 
+def test_the_first_torques_may_take_a_second_to_reach_the_driver():
+    driver = Driver()
+    found = [driver.cycle(np.zeros(2)) for _ in range(600)]
+    assert not any(found[:500])
+    assert "does not follow" in found[-1]
+    driver.watch.reset()
+    assert not any(driver.cycle(np.zeros(2)) for _ in range(500))
+    assert not any(driver.cycle() for _ in range(20))
+    assert any(driver.cycle(np.zeros(2)) for _ in range(60))
+
+
 def test_a_moment_is_passed_over():
     driver = Driver()
     for _ in range(20):

@@ -78,6 +78,12 @@ def test_wam7_gears_are_two_differentials_and_three_motors_of_one_joint():
     np.testing.assert_array_equal(np.abs(gears[4:, 4:]).max(axis=0), [9.7, 9.7, 14.93])
 
 
+def test_path_may_begin_in_the_home_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    path = urdf(tmp_path, joint())
+    assert load_description(f"~/{path.name}").urdf_path == path.resolve()
+
+
 def test_arm_without_motors_has_no_gears(tmp_path):
     assert load_description(urdf(tmp_path, joint())).gear_matrix is None
 

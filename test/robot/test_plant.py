@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import mujoco
 import numpy as np
@@ -210,9 +211,26 @@ def test_numbers_of_another_arm_are_refused(tmp_path):
         WamPlant(load_description(path), CONFIG)
 
 
-def test_arm_without_motors_is_refused(tmp_path):
-    path = tmp_path / "arm.urdf"
-    lines = DESCRIPTION.urdf_path.read_text().splitlines()
-    path.write_text("\n".join(line for line in lines if "<motor" not in line))
-    with pytest.raises(RobotDescriptionError, match=r"arm.urdf: no motors, expected a <motor>"):
-        WamPlant(load_description(path), CONFIG)
+def described(path, change):
+    path.write_text(change(DESCRIPTION.urdf_path.read_text()))
+    return load_description(path)
+
+
+def test_joints_of_an_arm_without_motors_turn_their_own(tmp_path):
+    arm = described(tmp_path / "arm.urdf", lambda text: re.sub("<motor .*", "", text))
+    rotors = [0.2, 0.2, 0.1, 0.05]
+    transmission = WamPlant(arm, dataclasses.replace(CONFIG, rotor_inertia=rotors)).transmission
+    np.testing.assert_array_equal(transmission.joint_to_motor, np.eye(4))
+    np.testing.assert_array_equal(transmission.reflected_inertia, rotors)
+
+
+def test_shapes_of_the_links_make_no_difference(tmp_path):
+    """Meshes that are elsewhere, and collision shapes that overlap, as URDFs of many arms have."""
+    shapes = (
+        '<visual><geometry><mesh filename="package://arm/meshes/a.stl"/></geometry></visual>'
+        '<collision><geometry><sphere radius="0.5"/></geometry></collision></link>'
+    )
+    arm = described(tmp_path / "arm.urdf", lambda text: text.replace("</link>", shapes))
+    torque = np.array([5.0, -20.0, 3.0, 4.0])
+    measured = [run(WamPlant(each, CONFIG), torque, 100) for each in (DESCRIPTION, arm)]
+    np.testing.assert_array_equal(measured[0].position, measured[1].position)

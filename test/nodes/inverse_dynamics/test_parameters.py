@@ -10,7 +10,7 @@ from controller_bench import CYCLE, RATE_LIMIT
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"gains__kp": [40.0, 60.0, 25.0]}, "kd must hold 3 values"),
+        ({"gains__kp": [40.0, 60.0, 25.0]}, "gains.kp holds 3 values: expected 4"),
         ({"gains__kd": [-1.0, 0.0, 0.0, 0.0]}, "kd must not be negative"),
         ({"limits__torque": [500.0, 1.0, 1.0, 1.0]}, "expected at most"),
         ({"limits__torque_rate": [0.0, 1.0, 1.0, 1.0]}, "take torques of"),
