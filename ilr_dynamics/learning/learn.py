@@ -205,7 +205,7 @@ def learn(
         components_after=new_model.n_active_,
         error_before=error_before,
         error_after=error_after,
-        worse=model is not None and _is_worse(error_after, error_before, new_model),
+        worse=model is not None and _is_worse(error_after, error_before, settings, new_model),
         implausible=implausible,
         learning_time=learning_time,
         samples_total=new_model.n_samples_,
@@ -275,8 +275,11 @@ def _squared_error(
     return error
 
 
-def _is_worse(after: list[float], before: list[float], model: MixtureRegressor) -> bool:
+def _is_worse(
+    after: list[float], before: list[float], settings: LearningSettings, model: MixtureRegressor
+) -> bool:
     """Compare squared errors, each joint's in units of its torque scale: some carry ten times."""
-    unit = model.output_scaling_.scale**2
-    rise = np.sum((np.array(after) - CHANCE * np.array(before)) / unit)
+    stated = settings.model.get("output_scale")
+    unit = model.output_scaling_.scale if stated is None else np.asarray(stated, dtype=float)
+    rise = np.sum((np.array(after) - CHANCE * np.array(before)) / unit**2)
     return bool(rise > NO_MATTER**2 * len(after))

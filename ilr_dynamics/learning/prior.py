@@ -16,7 +16,7 @@ from ..robot.description import load_description
 from ..robot.identified_dynamics import IdentifiedDynamics
 from .settings import LearningSettings
 
-__all__ = ["PRIOR_ALONE", "PRIOR_WITH_FALLBACK", "model_to_update"]
+__all__ = ["PRIOR_ALONE", "PRIOR_WITH_FALLBACK", "RESIDUAL_SHARE", "model_to_update"]
 
 # A later call may change how it learns, not the prior and scales the statistics rest on.
 CALL_PARAMETERS = (
