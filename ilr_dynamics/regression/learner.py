@@ -29,6 +29,7 @@ from .mixture_regressor import MixtureRegressor
 from .predictive import PredictiveMixture
 from .prior_mean import PriorMean, check_prior_mean
 from .recognition import most_probable_recognising
+from .residual_shift import told_again
 from .scaling import Standardizer
 from .stochastic import StepSchedule, stochastic_variational_bayes
 from .transforms import Transforms
@@ -230,6 +231,8 @@ class MixtureLearner(MixtureRegressor):
         residual = _residual(transforms, X, Y)
         Z = _extended(self.regressors_(X), self.output_scaling_, residual)
         known = kept * self.statistics_
+        if transforms.learn_residual:
+            known = told_again(known, self.transforms_, transforms)
         stated = self._stated_prior(
             self.prior_.n_inputs,
             self.prior_.n_regressors - self.prior_.n_inputs - 1,

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Components that learn what a fallback leaves."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from ilr_dynamics.regression import (
     Predictor,
     load_snapshot,
 )
+from ilr_dynamics.regression.residual_shift import told_again
 
 SETTINGS = {"n_components": 6, "random_state": 0, "max_iterations": 30}
 SCALES = {"input_location": 0.0, "input_scale": 1.0, "output_scale": 0.3}
@@ -80,6 +83,46 @@ def test_single_queries_snapshots_and_predictor_files_say_the_same(samples, tmp_
     np.testing.assert_array_equal(
         loaded.partial_fit(*more).predict(X), model.partial_fit(*more).predict(X)
     )
+
+
+def test_what_was_learned_stays_when_the_fallback_changes():
+    generator = np.random.default_rng(1)
+    near, later = generator.uniform(0.0, 1.0, (400, 1)), generator.uniform(3.0, 4.0, (400, 1))
+    noise = 0.01 * generator.normal(size=(800, 1))
+    settings = {"input_location": 0.0, "input_scale": 1.0, "output_scale": 1.0}
+    model = ILR(
+        10,
+        input_spread=0.2,
+        random_state=0,
+        fallback=LinearFallback(),
+        learn_residual=True,
+        **settings,
+    ).partial_fit(near, near**2 + noise[:400])
+    before = model.fallback_.predict(near).mean
+    model.partial_fit(later, later**2 + noise[400:])
+    assert np.sqrt(np.mean((model.fallback_.predict(near).mean - before) ** 2)) > 0.5
+    assert np.sqrt(np.mean((model.predict(near) - near**2) ** 2)) < 0.01
+    low, high = model.predict_interval(near, 0.95)
+    assert np.mean((low <= near**2) & (near**2 <= high)) > 0.9
+
+
+@pytest.mark.parametrize("features", ["linear", "polynomial"])
+def test_sums_of_a_residual_are_told_again_exactly_for_linear_fallbacks(samples, features):
+    X, Y = samples
+    models = [
+        learned(ILR, X[rows], Y[rows], features=features) for rows in (slice(100), slice(400))
+    ]
+    before, after = (model.transforms_ for model in models)
+    after = replace(before, fallback=after.fallback)
+    share = np.random.default_rng(2).uniform(size=(3, len(X)))
+    sums = []
+    for transforms in (before, after):
+        left = (Y - transforms.fallback.predict(X).mean - before.outputs.location) / 0.3
+        Z = np.column_stack([before.regressors(X), left])
+        sums.append(np.einsum("kn,ni,nj->kij", share, Z, Z))
+    np.testing.assert_allclose(told_again(sums[0], before, after), sums[1], rtol=1e-8, atol=1e-7)
+    nothing = np.zeros_like(sums[0])
+    np.testing.assert_array_equal(told_again(nothing, before, after), nothing)
 
 
 class HalfDeaf(LinearFallback):

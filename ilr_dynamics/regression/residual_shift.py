@@ -1,0 +1,87 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+r"""
+What was learned of a residual, told again when the fallback that leaves it has changed.
+
+Sums over samples hold s (y - f); with another fallback f' they should hold s (y - f'). The samples
+are gone, but where they were is known: over each component's input mean and covariance a linear
+map D [x, 1] is fitted to the shift s (f - f'), and
+
+.. math::
+    S \leftarrow T S T^\top, \quad T = \begin{pmatrix} I & 0 \\ D & I \end{pmatrix}
+
+on the sums S of the products of [u, y] adds D [x, 1] to every y. Of a linear fallback it is exact.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .linear_algebra import cholesky
+from .transforms import Transforms
+
+__all__ = ["told_again"]
+
+Array = NDArray[np.float64]
+
+# Where the shift is asked for: at the centre and this many deviations from it, along each axis of
+# the covariance. There a parabola has the mean that it has under the normal distribution.
+DEVIATIONS = np.sqrt(3.0)
+# Of the mean variance of the inputs: no direction is thinner.
+THINNEST = 1e-9
+
+
+def told_again(statistics: Array, before: Transforms, after: Transforms) -> Array:
+    """
+    Return sums over samples (K, p, p) of what `after` leaves, from those of what `before` leaves.
+
+    Parameters
+    ----------
+    statistics
+        Weighted sums of the products of [x, features of x, 1, y] in standard units.
+    before, after
+        The same but for their fallbacks.
+    """
+    outputs = before.outputs.scale.size
+    inputs, q = before.regressors.n_inputs, statistics.shape[1] - outputs
+    counts = statistics[:, q - 1, q - 1]
+    # Of hardly any samples nothing needs to be told.
+    filled = np.flatnonzero(counts > 1e-6)
+    if filled.size == 0:
+        return statistics
+    sums = statistics[filled]
+    centres = sums[:, :inputs, q - 1] / counts[filled, None]
+    roots = _roots(sums[:, :inputs, :inputs] / counts[filled, None, None], centres)
+    offsets = DEVIATIONS * np.concatenate([np.eye(inputs), -np.eye(inputs), np.zeros((1, inputs))])
+    points = centres[:, None] + offsets @ np.swapaxes(roots, 1, 2)
+    shifts = _shifts(points.reshape(-1, inputs), before, after).reshape(*points.shape[:2], outputs)
+    # In coordinates in which all components are alike one pseudo-inverse serves them all.
+    design = np.column_stack([offsets, np.ones(len(offsets))])
+    fitted = np.swapaxes(np.linalg.pinv(design) @ shifts, 1, 2)
+    slopes = np.swapaxes(
+        np.linalg.solve(np.swapaxes(roots, 1, 2), np.swapaxes(fitted[:, :, :inputs], 1, 2)), 1, 2
+    )
+    transfer = np.tile(np.eye(q + outputs), (filled.size, 1, 1))
+    transfer[:, q:, :inputs] = slopes
+    transfer[:, q:, q - 1] = fitted[:, :, inputs] - (slopes @ centres[:, :, None])[:, :, 0]
+    told = statistics.copy()
+    told[filled] = transfer @ sums @ np.swapaxes(transfer, 1, 2)
+    return 0.5 * (told + np.swapaxes(told, 1, 2))
+
+
+def _roots(second_moments: Array, centres: Array) -> Array:
+    """Lower triangular roots (K, m, m) of the covariances."""
+    covariances = second_moments - centres[:, :, None] * centres[:, None, :]
+    variances = np.diagonal(covariances, axis1=1, axis2=2)
+    thinnest = THINNEST * (1.0 + np.maximum(np.mean(variances, axis=1), 0.0))
+    return cholesky(covariances + thinnest[:, None, None] * np.eye(centres.shape[1]))
+
+
+def _shifts(points: Array, before: Transforms, after: Transforms) -> Array:
+    """How much less is left (n, d) at inputs (n, m), both in standard units."""
+    assert before.fallback is not None
+    assert after.fallback is not None
+    X = before.regressors.scaling.inverse_transform(points)
+    change = before.fallback.predict(X).mean - after.fallback.predict(X).mean
+    return before.fallback.informative_share(X) * change / before.outputs.scale
