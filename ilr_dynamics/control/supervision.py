@@ -111,6 +111,9 @@ class Supervision:
         joints : tuple of str
             Names for the text.
         """
+        # In nearly every cycle: no look at each joint's own bound is needed.
+        if max(map(abs, change.tolist())) <= _JUMP:
+            return None
         largest = _JUMP + 2.0 * elapsed * self.velocity
         if within(change, largest):
             return None

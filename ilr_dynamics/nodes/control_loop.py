@@ -239,9 +239,10 @@ class ControlLoop:
             return
         self._command = command
         self._send(self._reader.stamp, command.torque)
+        loop_time = time.perf_counter() - start
         self._driver.commanded(command.torque)
         self._watchdog.feed(stamp)
-        self._report(command, start, time.perf_counter() - start)
+        self._report(command, start, loop_time)
 
     def _on_silence(self, silence: float) -> None:
         if not self._active:
