@@ -12,16 +12,17 @@ import math
 from operator import le
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["all_finite", "within"]
 
 Array = NDArray[np.float64]
 
 
-def all_finite(values: Array) -> bool:
+def all_finite(values: ArrayLike) -> bool:
     """Whether each of ``values`` (n,) is finite."""
-    return all(map(math.isfinite, values.tolist()))
+    # A feed-forward that somebody else made may answer with a list.
+    return all(map(math.isfinite, np.asarray(values).tolist()))
 
 
 def within(values: Array, bounds: Array) -> bool:
