@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -322,7 +321,7 @@ class TrackingController:
             if not all_finite(raw.torque):
                 raw = self._nothing(reference)
         faded = self._crossfade(raw.torque, self._time)
-        return raw if faded is raw.torque else replace(raw, torque=faded)
+        return raw if faded is raw.torque else raw._replace(torque=faded)
 
     def _wanted(self, feedforward: Array, pd: Array, velocity: Array) -> Array:
         if self._mode is not Mode.FAULT:
