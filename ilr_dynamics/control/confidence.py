@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ilr_dynamics.control._comparisons import within
 from ilr_dynamics.control._validation import finite, freeze, non_negative
 from ilr_dynamics.exceptions import InvalidParameterError
 
@@ -68,6 +69,9 @@ class ConfidenceGate:
         std : ndarray of shape (n_joints,)
             Predictive standard deviation of the torque, Nm.
         """
+        # As the ramps below would say, without computing them in nearly every cycle.
+        if unseen_weight <= self.unseen_trusted and within(std, self.std_trusted):
+            return 1.0
         by_weight = (self.unseen_refused - unseen_weight) / (
             self.unseen_refused - self.unseen_trusted
         )

@@ -9,6 +9,8 @@ from collections import deque
 import numpy as np
 from numpy.typing import NDArray
 
+from ilr_dynamics.control._comparisons import within
+
 __all__ = ["DriverWatch"]
 
 Array = NDArray[np.float64]
@@ -68,6 +70,10 @@ class DriverWatch:
             return None
         if effort is None:
             outside = np.full(len(joints), np.inf)
+        elif within(effort - self._commands[-1], self._tolerance):
+            # So near to one command it is as near to their range, whatever the others are.
+            self._since = None
+            return None
         else:
             commands = np.array(self._commands)
             outside = np.maximum(commands.min(axis=0) - effort, effort - commands.max(axis=0))

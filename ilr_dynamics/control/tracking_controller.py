@@ -9,6 +9,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ilr_dynamics.control._comparisons import all_finite
 from ilr_dynamics.control.command import Command
 from ilr_dynamics.control.crossfade import Crossfade
 from ilr_dynamics.control.feedforward import FeedForward, FeedForwardTorque, NoFeedForward
@@ -184,7 +185,7 @@ class TrackingController:
             from it than the arm can have moved. Nothing is to be sent then; if that goes on, the
             driver's watchdog acts, and the next usable state is a fault. `refusal` says why.
         """
-        if not (math.isfinite(time) and np.isfinite(position + velocity).all()):
+        if not (math.isfinite(time) and all_finite(position) and all_finite(velocity)):
             self.refusal = "not finite"
             return None
         if self._mode is Mode.WAITING:
@@ -210,7 +211,7 @@ class TrackingController:
         change_time = min(max(elapsed, 0.0), self._period)
         torque = limit_torque(wanted, self._torque, self.limits, change_time)
         self._torque = torque
-        limited = bool((torque != wanted).any())
+        limited = torque.tolist() != wanted.tolist()
         return Command(
             time, self._mode, torque, feedforward, pd, reference, position, velocity, limited
         )
@@ -241,7 +242,7 @@ class TrackingController:
         wanted = np.zeros_like(self._torque)
         if share > 0.0:
             carried = self._fault_feedforward(self._source.reference).torque
-            if np.isfinite(carried).all():
+            if all_finite(carried):
                 wanted = share * carried
         return self._toward(wanted)
 
@@ -313,19 +314,14 @@ class TrackingController:
     def _feedforward_torque(self, reference: Reference) -> FeedForwardTorque:
         if self._mode is not Mode.FAULT:
             raw = self._feedforward(reference)
-            if not np.isfinite(raw.torque).all():
+            if not all_finite(raw.torque):
                 self._fail(f"the feed-forward torque is {raw.torque.tolist()}: expected finite")
         if self._mode is Mode.FAULT:
             raw = self._fault_feedforward(reference)
-            if not np.isfinite(raw.torque).all():
+            if not all_finite(raw.torque):
                 raw = self._nothing(reference)
-        return FeedForwardTorque(
-            self._crossfade(raw.torque, self._time),
-            raw.std,
-            raw.component,
-            raw.unseen_weight,
-            raw.gate,
-        )
+        faded = self._crossfade(raw.torque, self._time)
+        return raw if faded is raw.torque else raw._replace(torque=faded)
 
     def _wanted(self, feedforward: Array, pd: Array, velocity: Array) -> Array:
         if self._mode is not Mode.FAULT:

@@ -238,10 +238,11 @@ class ControlLoop:
             self._refuse(self._controller.refusal)
             return
         self._command = command
-        self._send(message.header.stamp, command.torque)
+        self._send(self._reader.stamp, command.torque)
+        loop_time = time.perf_counter() - start
         self._driver.commanded(command.torque)
-        self._watchdog.feed(message.header.stamp)
-        self._report(message, command, start, time.perf_counter() - start)
+        self._watchdog.feed(stamp)
+        self._report(command, start, loop_time)
 
     def _on_silence(self, silence: float) -> None:
         if not self._active:
@@ -266,9 +267,7 @@ class ControlLoop:
         self.statistics.unusable += 1
         self._events.refused(reason)
 
-    def _report(
-        self, message: JointState, command: Command, received: float, loop_time: float
-    ) -> None:
+    def _report(self, command: Command, received: float, loop_time: float) -> None:
         self._cycles += 1
         limits, settings = self._controller.limits, self._settings
         fault = command.mode is Mode.FAULT
@@ -276,7 +275,7 @@ class ControlLoop:
         saturated = command.limited and bool((np.abs(command.torque) >= limits.torque).any())
         self.statistics.add(command, received, loop_time, learned=learned, saturated=saturated)
         if self._cycles % self._decimation == 0:
-            self._state.fill(message.header.stamp, command, self.controller, self.model, loop_time)
+            self._state.fill(self._reader.stamp, command, self.controller, self.model, loop_time)
             self._state_publisher.publish(self._state.message)
         if saturated:
             self._events.saturated(command, limits)

@@ -90,7 +90,7 @@ class LoopStatistics:
         if learned:
             self.gates.append(command.feedforward.gate)
             self.unseen.append(command.feedforward.unseen_weight)
-            self.largest_std = max(self.largest_std, float(command.feedforward.std.max()))
+            self.largest_std = max(self.largest_std, *command.feedforward.std.tolist())
         self.limited += command.limited
         self.saturated += saturated
         if self._last_time is None:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Sequence
 from typing import Protocol
@@ -67,26 +68,24 @@ class JointStateReader:
             self._order = joint_order(message.name, self._joints, allow_extra=True)
             self._names = message.name
         n_names = len(self._names)
-        if len(message.position) != n_names or len(message.velocity) not in (0, n_names):
+        positions, velocities, efforts = message.position, message.velocity, message.effort
+        if len(positions) != n_names or len(velocities) not in (0, n_names):
             raise InvalidDataError(
-                f"the joint state names {n_names} joints but holds {len(message.position)} "
-                f"positions and {len(message.velocity)} velocities: expected {n_names} of each, "
+                f"the joint state names {n_names} joints but holds {len(positions)} "
+                f"positions and {len(velocities)} velocities: expected {n_names} of each, "
                 "or no velocities at all"
             )
         self.stamp = message.header.stamp
-        position = np.array(message.position)[self._order]
-        velocity = self._measured(message.velocity)
-        effort = self._measured(message.effort) if len(message.effort) == n_names else None
+        position = np.frombuffer(positions).take(self._order)
+        velocity = self._measured(velocities)
+        effort = self._measured(efforts) if len(efforts) == n_names else None
         return seconds(self.stamp), position, velocity, effort
 
     def _measured(self, values: array[float]) -> Array | None:
         if not values:
             return None
-        ordered = np.array(values)[self._order]
-        # One number shows next to always that there are some.
-        if ordered[0] != ordered[0] and np.isnan(ordered).all():
-            return None
-        return ordered
+        ordered = np.frombuffer(values).take(self._order)
+        return None if all(map(math.isnan, ordered.tolist())) else ordered
 
 
 class TorqueCommand(Protocol):

@@ -7,11 +7,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from builtin_interfaces.msg import Time
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-
-from ilr_dynamics.nodes.messages import seconds
 
 __all__ = ["SilenceWatchdog"]
 
@@ -54,10 +51,10 @@ class SilenceWatchdog:
             _PERIOD, self._tick, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
 
-    def feed(self, stamp: Time | None = None) -> None:
-        """Note that a message came, and its stamp; None for none that anything is known of."""
+    def feed(self, stamp: float | None = None) -> None:
+        """Note that a message came, and its stamp, s; None for none that anything is known of."""
         self.silence = 0.0
-        self._stamp = None if stamp is None else seconds(stamp)
+        self._stamp = stamp
 
     def destroy(self) -> None:
         """Watch no more."""

@@ -16,6 +16,19 @@ from ilr_dynamics_msgs.msg import ControllerState
 
 __all__ = ["StateMessage"]
 
+_PER_JOINT = (
+    "desired_position",
+    "desired_velocity",
+    "desired_acceleration",
+    "measured_position",
+    "measured_velocity",
+    "position_error",
+    "feedforward_torque",
+    "pd_torque",
+    "commanded_torque",
+    "predicted_std",
+)
+
 
 class StateMessage:
     """A ControllerState that is filled again and again.
@@ -27,7 +40,12 @@ class StateMessage:
     """
 
     def __init__(self, joints: Sequence[str]) -> None:
-        self.message = ControllerState(joint_names=list(joints))
+        zeros = array("d", bytes(8 * len(joints)))
+        self.message = ControllerState(
+            joint_names=list(joints), **dict.fromkeys(_PER_JOINT, zeros)
+        )
+        # Views of the message's own memory: filling them makes no new objects.
+        self._values = {name: np.frombuffer(getattr(self.message, name)) for name in _PER_JOINT}
 
     def fill(
         self, stamp: Time, command: Command, controller: str, model: str, loop_time: float
@@ -50,16 +68,17 @@ class StateMessage:
         message.mode = int(command.mode)
         message.controller = controller
         message.model = model
-        message.desired_position = array("d", command.reference.position)
-        message.desired_velocity = array("d", command.reference.velocity)
-        message.desired_acceleration = array("d", command.reference.acceleration)
-        message.measured_position = array("d", command.position)
-        message.measured_velocity = array("d", command.velocity)
-        message.position_error = array("d", command.reference.position - command.position)
-        message.feedforward_torque = array("d", command.feedforward.torque)
-        message.pd_torque = array("d", command.pd)
-        message.commanded_torque = array("d", command.torque)
-        message.predicted_std = array("d", command.feedforward.std)
+        values = self._values
+        values["desired_position"][:] = command.reference.position
+        values["desired_velocity"][:] = command.reference.velocity
+        values["desired_acceleration"][:] = command.reference.acceleration
+        values["measured_position"][:] = command.position
+        values["measured_velocity"][:] = command.velocity
+        values["position_error"][:] = command.reference.position - command.position
+        values["feedforward_torque"][:] = command.feedforward.torque
+        values["pd_torque"][:] = command.pd
+        values["commanded_torque"][:] = command.torque
+        values["predicted_std"][:] = command.feedforward.std
         message.gate = float(command.feedforward.gate)
         message.active_component = int(command.feedforward.component)
         message.loop_time = loop_time
@@ -71,8 +90,9 @@ class StateMessage:
         """
         message = self.message
         message.mode = int(Mode.FAULT)
-        message.feedforward_torque = message.commanded_torque = array("d", torque)
-        message.pd_torque = message.predicted_std = array("d", bytes(8 * len(torque)))
+        values = self._values
+        values["feedforward_torque"][:] = values["commanded_torque"][:] = torque
+        values["pd_torque"][:] = values["predicted_std"][:] = 0.0
         message.gate = 0.0
         message.active_component = -1
         message.loop_time = 0.0
