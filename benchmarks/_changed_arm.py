@@ -52,6 +52,7 @@ def _with_payload(description: RobotDescription, mass: float, folder: Path) -> R
     ElementTree.SubElement(
         inertial, "inertia", ixx=moment, iyy=moment, izz=moment, ixy="0", ixz="0", iyz="0"
     )
-    path = folder / f"{description.name}_loaded.urdf"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "loaded.urdf"
     tree.write(path)
     return load_description(path)

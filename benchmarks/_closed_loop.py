@@ -86,7 +86,7 @@ def training_paths(arm: Arm) -> list[JointPath]:
 def record(
     arm: Arm, feedforward: FeedForward | None, path: JointPath, *, every: int
 ) -> tuple[Array, Array]:
-    """Inputs (m, 3 n) and torques (m, n) of every so manieth cycle along a path."""
+    """Inputs (m, 3 n) and torques (m, n) along a path, of one cycle in `every`."""
     samples = recorded_samples(arm, arm.controller(feedforward), path)
     return samples.X[::every], samples.Y[::every]
 

@@ -109,7 +109,7 @@ class Hierarchy:
 
 
 class Physics:
-    """The dynamics that `physics_ilr_pd` falls back on, alone."""
+    """What `physics_ilr_pd` falls back on, alone and with all samples alike."""
 
     def __init__(self, arm: Arm) -> None:
         self._dynamics = IdentifiedDynamics.from_description(arm.description)

@@ -6,7 +6,8 @@ The paper's control experiments, in lock-step with the simulated arms through th
 Learning in sequence from 30,000 samples in 15 batches; learning from 150,000 samples, half of them
 between postures of a larger region; an arm that takes up half a kilogram and whose friction
 doubles. All of it takes hours; results of each controller are kept in a folder, and a run that was
-interrupted goes on where it was by --resume.
+interrupted goes on where it was by --resume (with the code of now, whatever made what is there).
+Pictures of tracks are drawn by the run that tracks them.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ def run(robot: str, seed: int, controllers: list[str], folder: Path, figures: Pa
             results["large"], tracks[name] = track_given(name, robot, seed)
             results["sequential"] = results["large"]
         else:
-            for experiment, of_experiment, of_tests in learn_and_track(name, robot, seed, folder):
+            for experiment, of_experiment, of_tests in learn_and_track(
+                name, robot, seed, file.with_suffix("")
+            ):
                 results[experiment] = of_experiment
                 if experiment == "large" and of_tests:
                     tracks[name] = of_tests

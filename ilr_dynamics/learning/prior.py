@@ -75,7 +75,7 @@ def model_to_update(model: MixtureRegressor | None, settings: LearningSettings) 
             return ILR(**PRIOR_ALONE).set_params(**settings.model)
         fallback = _identified_dynamics(settings)
         model = ILR(**PRIOR_WITH_FALLBACK, fallback=fallback).set_params(**settings.model)
-        if model.output_scale is not None:
+        if model.learn_residual and model.output_scale is not None:
             model.output_scale = RESIDUAL_SHARE * np.asarray(model.output_scale)
         return model
     if not isinstance(model, ILR):
@@ -83,7 +83,8 @@ def model_to_update(model: MixtureRegressor | None, settings: LearningSettings) 
     # Fitting replaces a model's arrays and never writes into them, so a shallow copy is enough.
     new_model = copy.copy(model)
     changes = {name: settings.model[name] for name in CALL_PARAMETERS if name in settings.model}
-    return new_model.set_params(**changes)
+    # What one update was told to forget, the next one is not.
+    return new_model.set_params(**{"forgetting_factor": 1.0, **changes})
 
 
 def _identified_dynamics(settings: LearningSettings) -> IdentifiedDynamics:

@@ -138,6 +138,8 @@ def check_fallback_fits(fallback: Fallback, X: Array, n_outputs: int) -> None:
         ("mean", prediction.mean, (n, d)),
         ("factor", prediction.factor, (n,)),
         ("noise_shape", fallback.noise_shape, (d, d)),
+        ("informative_share", fallback.informative_share(X), (n, d)),
+        ("uninformative_variance", fallback.uninformative_variance, (d,)),
         ("dof", fallback.dof, ()),
     ):
         if np.shape(value) != shape:
@@ -146,6 +148,13 @@ def check_fallback_fits(fallback: Fallback, X: Array, n_outputs: int) -> None:
             )
         if not np.all(np.isfinite(value)):
             raise InvalidDataError(f"the {name} of the fallback is not finite")
+    share = fallback.informative_share(X)
+    if not np.all((share >= 0.0) & (share <= 1.0) & (fallback.uninformative_variance >= 0.0)):
+        raise InvalidDataError(
+            "the informative_share of the fallback must be from 0 to 1 and its "
+            f"uninformative_variance at least 0, got {np.min(share)} to {np.max(share)} and "
+            f"{fallback.uninformative_variance}"
+        )
     # A factor of 1 may have lost its last digits.
     if not np.all(prediction.factor > 0.0) or not fallback.dof > 2.0:
         raise InvalidDataError(

@@ -138,7 +138,9 @@ def unpack_transforms(
     if header["fallback"] is not None:
         fallback = FALLBACKS.make(str(header["fallback"]), _without_prefix(FALLBACK, arrays))
         check_fallback_fits(fallback, inputs.location[None], n_outputs)
-    learn_residual = bool(header.get("learn_residual", False))
+    learn_residual = header.get("learn_residual", False)
+    if not isinstance(learn_residual, bool):
+        raise ValueError(f"learn_residual is {learn_residual!r}, expected true or false")
     if learn_residual and (fallback is None or prior_mean is not None):
         raise ValueError("a residual is left by a fallback, and by it alone")
     return Transforms(

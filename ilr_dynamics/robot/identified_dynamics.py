@@ -43,6 +43,8 @@ __all__ = ["IdentifiedDynamics"]
 # least this much of the largest of their kind (mass, first moment, moment of inertia) on the arm.
 INERTIAL_DOUBT = 1.0
 INERTIAL_FLOOR = 0.1
+# Nor less than this, kg, kg m and kg m^2: a description may lack inertial parameters.
+INERTIAL_LEAST = np.array([0.1, 0.03, 0.01])
 # Everything else starts from nothing, give or take this: Nm and multiples with rad, s.
 OTHER_DOUBT = 10.0
 # Terms in the position alone are nearly the same over a small range: with more doubt they cancel
@@ -275,6 +277,10 @@ class IdentifiedDynamics(Fallback):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> Self:
         """From `arrays`; ValueError if shapes do not fit or something is not finite."""
+        if "seen" not in arrays:
+            raise ValueError(
+                "identified dynamics of an earlier version: learn them again from the recordings"
+            )
         n = len(arrays["axes"])
         size = n_columns(n)
         shapes = {
@@ -330,9 +336,8 @@ class IdentifiedDynamics(Fallback):
         largest = np.array(
             [np.max(np.abs(self.inertial_prior[:, kinds == kind])) for kind in range(3)]
         )
-        doubt = INERTIAL_DOUBT * np.maximum(
-            np.abs(self.inertial_prior), INERTIAL_FLOOR * largest[kinds]
-        )
+        least = np.maximum(INERTIAL_FLOOR * largest, INERTIAL_LEAST)
+        doubt = INERTIAL_DOUBT * np.maximum(np.abs(self.inertial_prior), least[kinds])
         of_joint = np.full(N_OF_JOINT, PART_DOUBT)
         of_joint[:N_PLAIN] = POSITION_DOUBT
         of_joint[: N_PLAIN - N_POSITION_TERMS] = OTHER_DOUBT

@@ -59,3 +59,18 @@ def test_another_number_of_joints_and_unknown_robots_are_refused(samples):
         learn(samples, replace(SETTINGS, robot="wam7"))
     with pytest.raises(RobotDescriptionError, match="unknown robot"):
         learn(samples, replace(SETTINGS, robot="puma"))
+
+
+def test_what_one_update_forgets_the_next_one_keeps(samples):
+    model, _ = learn(samples, SETTINGS)
+    forgetting = replace(SETTINGS, model={**SETTINGS.model, "forgetting_factor": 0.01})
+    changed, _ = learn(samples, forgetting, model)
+    assert changed.fallback_.seen == pytest.approx(0.01 * 300.0 + 300.0)
+    newer, _ = learn(samples, SETTINGS, changed)
+    assert newer.fallback_.seen == pytest.approx(changed.fallback_.seen + 300.0)
+
+
+def test_torques_are_scaled_as_stated_where_nothing_is_left_to_be_learned(samples):
+    stated = {**SETTINGS.model, "output_scale": [4.0, 8.0, 2.0, 2.0]}
+    model, _ = learn(samples, replace(SETTINGS, model={**stated, "learn_residual": False}))
+    np.testing.assert_array_equal(model.output_scaling_.scale, stated["output_scale"])

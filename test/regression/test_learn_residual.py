@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ilr_dynamics.exceptions import InvalidParameterError
+from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError
 from ilr_dynamics.regression import (
     HILR,
     ILR,
@@ -160,3 +160,20 @@ def test_what_says_nothing_is_not_learned_but_widens_the_spread(samples):
 def test_a_residual_of_nothing_is_refused(samples, changes):
     with pytest.raises(InvalidParameterError, match="learn_residual"):
         learned(ILR, *samples, **changes)
+
+
+@pytest.mark.parametrize(
+    ("share", "variance", "name"),
+    [(np.nan, 1.0, "share"), (2.0, 1.0, "share"), (0.5, -5.0, "variance"), (0.5, np.nan, "varia")],
+)
+def test_shares_and_variances_that_are_none_are_refused(samples, share, variance, name):
+    class Wrong(LinearFallback):
+        def informative_share(self, X):
+            return np.full((len(X), 2), share)
+
+        @property
+        def uninformative_variance(self):
+            return np.full(2, variance)
+
+    with pytest.raises(InvalidDataError, match=name):
+        learned(ILR, *samples, fallback=Wrong())

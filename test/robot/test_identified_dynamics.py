@@ -252,3 +252,17 @@ def test_each_joint_has_columns_for_what_acts_on_it_alone(arm):
     assert set(indices.ravel()) == set(range(n_parameters(n)))
     shared = set(indices[0]).intersection(*indices[1:])
     assert len(shared) == n_columns(n) - N_OF_JOINT
+
+
+def test_a_description_without_inertial_parameters_is_enough(arm, samples):
+    start = IdentifiedDynamics.from_description(arm)
+    bare = replace(start, inertial_prior=np.zeros_like(start.inertial_prior))
+    X, Y = samples
+    error = bare.updated(X, Y, np.ones(len(X))).predict(X).mean - Y
+    assert np.all(np.mean(error**2, axis=0) < 0.01 * Y.var(axis=0) + 0.01)
+
+
+def test_arrays_of_an_earlier_version_are_told_apart_from_damaged_ones(identified):
+    arrays = {name: array for name, array in identified.arrays().items() if name != "seen"}
+    with pytest.raises(ValueError, match="earlier version"):
+        IdentifiedDynamics.from_arrays(arrays)
