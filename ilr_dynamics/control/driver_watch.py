@@ -72,7 +72,7 @@ class DriverWatch:
             outside = np.full(len(joints), np.inf)
         elif within(effort - self._commands[-1], self._tolerance):
             # So near to one command it is as near to their range, whatever the others are.
-            self._since = None
+            self._since, self._followed = None, True
             return None
         else:
             commands = np.array(self._commands)
