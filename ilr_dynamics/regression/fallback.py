@@ -73,6 +73,10 @@ class Fallback(ABC):
     def predict(self, X: Array) -> FallbackPrediction:
         """Predict at inputs X (n, m), in physical units."""
 
+    def expected(self, X: Array) -> Array:
+        """Mean (n, d) of what is predicted at inputs X (n, m): all that some queries ask for."""
+        return self.predict(X).mean
+
     def informative_share(self, X: Array) -> Array:
         """
         Tell how much samples at X (n, m) say of what this model leaves unexplained, (n, d).

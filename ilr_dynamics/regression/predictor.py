@@ -155,7 +155,7 @@ class Predictor:
         # The unseen component is the last of all, and of the chosen ones.
         unseen_weight = float(weights[-1])
         if fallback is not None:
-            if unseen_weight > NEGLIGIBLE_FALLBACK or self._transforms.learn_residual:
+            if unseen_weight > NEGLIGIBLE_FALLBACK:
                 prediction = fallback.predict(x[None])
                 if self._transforms.learn_residual:
                     added = prediction.mean[0]
@@ -163,6 +163,8 @@ class Predictor:
                 means[-1], widening[-1] = residual / self._outputs.scale, prediction.factor[0]
             else:
                 weights[-1] = 0.0
+                if self._transforms.learn_residual:
+                    added = fallback.expected(x[None])[0]
         mean = weights.dot(means)
         # Spread around the mixture's mean, not E[y^2] - mean^2: no cancellation.
         means -= mean

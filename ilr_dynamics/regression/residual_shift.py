@@ -83,5 +83,5 @@ def _shifts(points: Array, before: Transforms, after: Transforms) -> Array:
     assert before.fallback is not None
     assert after.fallback is not None
     X = before.regressors.scaling.inverse_transform(points)
-    change = before.fallback.predict(X).mean - after.fallback.predict(X).mean
+    change = before.fallback.expected(X) - after.fallback.expected(X)
     return before.fallback.informative_share(X) * change / before.outputs.scale

@@ -61,7 +61,7 @@ class Transforms:
         """What is added to the mixture's mean at inputs (n, m), (n, d); None: nothing."""
         if self.learn_residual:
             assert self.fallback is not None
-            return self.fallback.predict(X).mean
+            return self.fallback.expected(X)
         return None if self.prior_mean is None else self.prior_mean(X)
 
 

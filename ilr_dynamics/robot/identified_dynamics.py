@@ -218,15 +218,24 @@ class IdentifiedDynamics(Fallback):
         n = self.n_joints
         mean = np.empty((len(X), n))
         factor = np.empty(len(X))
-        of_joints, covariance, noise = self._of_joints, self._posterior[1], self._noise
+        covariance, noise = self._posterior[1], self._noise
         for rows in _blocks(len(X)):
             columns = self._regressor(X[rows]).transpose(1, 0, 2)
-            mean[rows] = (columns @ of_joints)[:, :, 0].T
+            mean[rows] = (columns @ self._of_joints)[:, :, 0].T
             # Not einsum: looking for its best order takes longer than one query in a control loop.
             doubt = np.sum((columns @ covariance) * columns, axis=2)
             # One factor for all joints, as the mixture has it: the largest, to be safe.
             factor[rows] = 1.0 + np.max(doubt.T / noise, axis=1)
         return FallbackPrediction(mean, factor)
+
+    def expected(self, X: FloatArray) -> FloatArray:
+        """Expected torques (n_samples, n) at [q, qd, qdd] X (n_samples, 3 n)."""
+        # Without the covariances, whose size is most of what a query reads.
+        parts = [
+            (self._regressor(X[rows]).transpose(1, 0, 2) @ self._of_joints)[:, :, 0].T
+            for rows in _blocks(len(X))
+        ]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def informative_share(self, X: FloatArray) -> FloatArray:
         """What is left of a joint's torque while it sticks, (n_samples, n): nearly nothing."""

@@ -74,8 +74,16 @@ def test_settings_of_the_file_make_a_model_of_the_arm(plant):
     model, _ = learn(concatenate([samples("train_3.8", 6.0), samples("train_3", 6.0)]), settings)
     unseen = samples("T1", 4.0)
     published = [MODEL.inverse_dynamics(*np.split(x, 3)) for x in unseen.X]
-    errors = [np.mean((unseen.Y - Y) ** 2, axis=0) for Y in (published, model.predict(unseen.X))]
-    assert (errors[0] > 4.0 * errors[1]).all()
+    # A joint that sticks, as joint 2 does all the time, carries any torque up to its friction.
+    moves = np.abs(unseen.X[:, 7:14]) > 0.03
+    squares = [(unseen.Y - Y) ** 2 for Y in (published, model.predict(unseen.X))]
+    of_all = np.mean(squares, axis=1)
+    assert (of_all[0] > of_all[1]).all()
+    moving = [j for j in range(7) if moves[:, j].any()]
+    assert moving == [0, 2, 3, 4, 5, 6]
+    for j in moving:
+        of_joint = [np.mean(square[moves[:, j], j]) for square in squares]
+        assert of_joint[0] > 20.0 * of_joint[1], j
     controller("ilr", model.predictor()).step(0.0, unseen.X[0, :7], unseen.X[0, 7:14])
 
 
