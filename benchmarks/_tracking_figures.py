@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from ilr_dynamics.control import TrackingResult
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
-__all__ = ["draw_curves", "draw_shares", "draw_tracks"]
+__all__ = ["draw_curves", "draw_shares", "draw_tracks", "keep_tracks", "kept_tracks"]
 
 Array = NDArray[np.float64]
 Tracks = Mapping[str, Mapping[str, TrackingResult]]
@@ -35,6 +36,28 @@ PLANES = {"T1": (1, 0), "T2": (1, 2), "T3": (1, 0)}
 AXES = "xyz"
 
 
+def keep_tracks(path: Path, tracks: Mapping[str, TrackingResult]) -> None:
+    """Write the tracks of the test trajectories, every fifth cycle; of none there is no file."""
+    names = [field.name for field in fields(TrackingResult)]
+    arrays = {
+        f"{test}.{name}": getattr(track, name)[::5]
+        for test, track in tracks.items()
+        for name in names
+    }
+    if arrays:
+        np.savez_compressed(path, **arrays)
+
+
+def kept_tracks(path: Path) -> dict[str, TrackingResult]:
+    """Read what `keep_tracks` wrote."""
+    parts: dict[str, dict[str, Array]] = {}
+    with np.load(path, allow_pickle=False) as arrays:
+        for key in arrays:
+            test, name = key.split(".")
+            parts.setdefault(test, {})[name] = arrays[key]
+    return {test: TrackingResult(**of_test) for test, of_test in parts.items()}
+
+
 def draw_tracks(path: Path, tracks: Tracks, model: RigidBodyModel, title: str) -> None:
     """Draw the tool point's tracks, a row a test trajectory and a column a controller."""
     tests = list(next(iter(tracks.values())))
@@ -51,7 +74,7 @@ def draw_tracks(path: Path, tracks: Tracks, model: RigidBodyModel, title: str) -
                 f"{test}, {controller.removesuffix('_pd')}: {track.mean_squared_error:.1e}",
                 fontsize="small",
             )
-            axis.set_aspect("equal", adjustable="datalim")
+            axis.set_aspect("equal")
             axis.grid(alpha=0.3)
         row[0].set_ylabel(f"{AXES[up]} [m]")
     figure.suptitle(f"{title}: desired (wide, blue) and measured tracks, error in rad$^2$")
@@ -102,4 +125,4 @@ def draw_shares(path: Path, tracks: Tracks, joints: tuple[str, ...], test: str) 
 
 
 def _tool_points(model: RigidBodyModel, positions: Array) -> Array:
-    return np.array([model.tool_position(q) for q in positions[::5]])
+    return np.array([model.tool_position(q) for q in positions])

@@ -7,7 +7,6 @@ Learning in sequence from 30,000 samples in 15 batches; learning from 150,000 sa
 between postures of a larger region; an arm that takes up half a kilogram and whose friction
 doubles. All of it takes hours; results of each controller are kept in a folder, and a run that was
 interrupted goes on where it was by --resume (with the code of now, whatever made what is there).
-Pictures of tracks are drawn by the run that tracks them.
 """
 
 from __future__ import annotations
@@ -24,10 +23,9 @@ from _closed_loop import TEST_PATHS, Fault, Tracked, table_rows
 from _learners import LEARNERS
 from _live_session import add_folder_options, new_folder
 from _tracking_experiments import GIVEN, learn_and_track, track_given
-from _tracking_figures import draw_curves, draw_shares, draw_tracks
+from _tracking_figures import draw_curves, draw_shares, draw_tracks, keep_tracks, kept_tracks
 from tqdm import tqdm
 
-from ilr_dynamics.control import TrackingResult
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
@@ -38,37 +36,26 @@ DRAWN_TRACKS = ("pd", "analytic_pd", "ilr_pd", "physics_ilr_pd")
 Results = dict[str, Any]
 
 
-def run(robot: str, seed: int, controllers: list[str], folder: Path, figures: Path) -> None:
-    """All experiments with one arm; results of each controller go to a file of their own."""
-    tracks: dict[str, dict[str, TrackingResult]] = {}
+def run(robot: str, seed: int, controllers: list[str], folder: Path) -> None:
+    """All experiments with one arm; results of each controller go to files of their own."""
     for name in controllers:
         file = result_file(folder, robot, seed, name)
         if file.exists():
             continue
         results: Results = {}
         if name in GIVEN:
-            results["large"], tracks[name] = track_given(name, robot, seed)
+            results["large"], tracks = track_given(name, robot, seed)
             results["sequential"] = results["large"]
         else:
-            for experiment, of_experiment, of_tests in learn_and_track(
-                name, robot, seed, file.with_suffix("")
-            ):
+            changed = file.with_suffix("")
+            for experiment, of_experiment, of_tests in learn_and_track(name, robot, seed, changed):
                 results[experiment] = of_experiment
-                if experiment == "large" and of_tests:
-                    tracks[name] = of_tests
+                if experiment == "large":
+                    tracks = of_tests
+        keep_tracks(file.with_suffix(".npz"), tracks)
         partial = file.with_suffix(".part")
         partial.write_text(json.dumps(results))
         partial.replace(file)
-    drawn = {name: tracks[name] for name in DRAWN_TRACKS if name in tracks}
-    if seed == 0 and len(drawn) == len(DRAWN_TRACKS):
-        description = load_description(robot)
-        figures.mkdir(parents=True, exist_ok=True)
-        title = f"{robot} after 150,000 samples"
-        draw_tracks(
-            figures / f"tracking_{robot}_tracks.png", drawn, RigidBodyModel(description), title
-        )
-        shares = figures / f"tracking_{robot}_torques.png"
-        draw_shares(shares, drawn, description.joint_names, TEST_PATHS[0])
 
 
 def result_file(folder: Path, robot: str, seed: int, controller: str) -> Path:
@@ -83,8 +70,7 @@ def main() -> int:
     print(f"results are kept in {folder}", flush=True)
     runs = [(robot, seed) for seed in range(options.seeds) for robot in options.robots]
     with ProcessPoolExecutor(options.processes) as pool:
-        given = options.controllers, folder, options.figures
-        jobs = [pool.submit(run, robot, seed, *given) for robot, seed in runs]
+        jobs = [pool.submit(run, *of_arm, options.controllers, folder) for of_arm in runs]
         for job in tqdm(as_completed(jobs), total=len(jobs), desc="tracking", file=sys.stderr):
             job.result()
     summary: Results = {}
@@ -93,7 +79,9 @@ def main() -> int:
         of_robot = {experiment: _table(robot, experiment, results) for experiment in EXPERIMENTS}
         of_robot["change"] = _change_table(robot, results)
         of_robot["predictions_per_s"] = _rates(robot, results)
+        options.figures.mkdir(parents=True, exist_ok=True)
         _draw_curves(robot, results, options.figures)
+        _draw_tracks(robot, folder, options.figures)
         # Those of the first robot stand at the top, as those of the paper's arm do.
         summary.update({**of_robot.pop("large"), **of_robot} if not summary else {robot: of_robot})
     print(json.dumps({"benchmark": "tracking", **summary}))
@@ -163,8 +151,23 @@ def _draw_curves(robot: str, results: dict[str, list[Results]], figures: Path) -
         if name in results and all("curve" in result["sequential"] for result in results[name])
     }
     if curves:
-        figures.mkdir(parents=True, exist_ok=True)
         draw_curves(figures / f"tracking_{robot}_batches.png", curves, TEST_PATHS)
+
+
+def _draw_tracks(robot: str, folder: Path, figures: Path) -> None:
+    """Draw those of the first seed."""
+    files = {
+        name: result_file(folder, robot, 0, name).with_suffix(".npz") for name in DRAWN_TRACKS
+    }
+    tracks = {name: kept_tracks(file) for name, file in files.items() if file.exists()}
+    tracks = {name: of_tests for name, of_tests in tracks.items() if of_tests}
+    if tracks:
+        description = load_description(robot)
+        title = f"{robot} after 150,000 samples"
+        model = RigidBodyModel(description)
+        draw_tracks(figures / f"tracking_{robot}_tracks.png", tracks, model, title)
+        shares = figures / f"tracking_{robot}_torques.png"
+        draw_shares(shares, tracks, description.joint_names, TEST_PATHS[0])
 
 
 def _options() -> argparse.Namespace:
