@@ -77,7 +77,7 @@ def draw_tracks(path: Path, tracks: Tracks, model: RigidBodyModel, title: str) -
             axis.set_aspect("equal")
             axis.grid(alpha=0.3)
         row[0].set_ylabel(f"{AXES[up]} [m]")
-    figure.suptitle(f"{title}: desired (wide, blue) and measured tracks, error in rad$^2$")
+    figure.suptitle(f"{title}: desired (blue) and measured, error [rad$^2$]")
     figure.savefig(path, dpi=110)
 
 
