@@ -232,7 +232,7 @@ class MixtureLearner(MixtureRegressor):
         Z = _extended(self.regressors_(X), self.output_scaling_, residual)
         known = kept * self.statistics_
         if transforms.learn_residual:
-            known = told_again(known, self.transforms_, transforms)
+            known = told_again(known, self.transforms_, transforms, share=kept)
         stated = self._stated_prior(
             self.prior_.n_inputs,
             self.prior_.n_regressors - self.prior_.n_inputs - 1,

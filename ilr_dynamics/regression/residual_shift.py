@@ -32,7 +32,9 @@ DEVIATIONS = np.sqrt(3.0)
 THINNEST = 1e-9
 
 
-def told_again(statistics: Array, before: Transforms, after: Transforms) -> Array:
+def told_again(
+    statistics: Array, before: Transforms, after: Transforms, share: float = 1.0
+) -> Array:
     """
     Return sums over samples (K, p, p) of what `after` leaves, from those of what `before` leaves.
 
@@ -42,6 +44,9 @@ def told_again(statistics: Array, before: Transforms, after: Transforms) -> Arra
         Weighted sums of the products of [x, features of x, 1, y] in standard units.
     before, after
         The same but for their fallbacks.
+    share
+        Of the shift that is told. What is forgotten is not defended against the new fallback: an
+        arm that has changed has done so where there are no new samples, too.
     """
     outputs = before.outputs.scale.size
     inputs, q = before.regressors.n_inputs, statistics.shape[1] - outputs
@@ -55,7 +60,8 @@ def told_again(statistics: Array, before: Transforms, after: Transforms) -> Arra
     roots = _roots(sums[:, :inputs, :inputs] / counts[filled, None, None], centres)
     offsets = DEVIATIONS * np.concatenate([np.eye(inputs), -np.eye(inputs), np.zeros((1, inputs))])
     points = centres[:, None] + offsets @ np.swapaxes(roots, 1, 2)
-    shifts = _shifts(points.reshape(-1, inputs), before, after).reshape(*points.shape[:2], outputs)
+    shifts = share * _shifts(points.reshape(-1, inputs), before, after)
+    shifts = shifts.reshape(*points.shape[:2], outputs)
     # In coordinates in which all components are alike one pseudo-inverse serves them all.
     design = np.column_stack([offsets, np.ones(len(offsets))])
     fitted = np.swapaxes(np.linalg.pinv(design) @ shifts, 1, 2)

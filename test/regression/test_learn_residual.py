@@ -125,6 +125,16 @@ def test_sums_of_a_residual_are_told_again_exactly_for_linear_fallbacks(samples,
     np.testing.assert_array_equal(told_again(nothing, before, after), nothing)
 
 
+def test_what_is_forgotten_is_not_defended_against_the_new_fallback(samples):
+    X, Y = samples
+    near = np.sum((X - 0.5) ** 2, axis=1) < 1.0
+    model = learned(ILR, X[near], Y[near], forgetting_factor=1e-3)
+    before = model.predict(X[near])
+    model.partial_fit(X[~near], Y[~near] + 5.0)
+    change = model.predict(X[near]) - before
+    assert np.median(change) == pytest.approx(5.0, abs=0.5)
+
+
 class HalfDeaf(LinearFallback):
     """Second outputs say nothing, and scatter by a variance of 0.5."""
 
