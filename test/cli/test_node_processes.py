@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ilr_dynamics.cli import ros_domain
 from ilr_dynamics.cli.node_processes import NodeProcesses
 from ilr_dynamics.cli.ros_domain import OwnDomain
 from ilr_dynamics.exceptions import IlrDynamicsError
@@ -84,8 +85,18 @@ def test_domains_taken_at_the_same_time_differ():
         assert first.environment()["ROS_DOMAIN_ID"] == str(first.number)
 
 
-def test_domain_can_be_taken_again_once_given_back():
+def test_domain_can_be_taken_again_once_given_back(monkeypatch):
+    monkeypatch.setattr(ros_domain, "DOMAINS", range(90, 91))
+    monkeypatch.setattr(ros_domain, "_had", [])
     with OwnDomain() as first:
         number = first.number
     with OwnDomain() as second:
         assert second.number == number
+
+
+def test_others_come_before_one_in_which_nodes_may_live_on():
+    numbers = []
+    for _ in range(3):
+        with OwnDomain() as domain:
+            numbers.append(domain.number)
+    assert len(set(numbers)) == 3
