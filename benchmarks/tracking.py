@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _closed_loop import TEST_PATHS, Fault, Tracked, table_rows
+from _closed_loop import TEST_PATHS
 from _learners import LEARNERS
 from _live_session import add_folder_options, new_folder
 from _tracking_experiments import GIVEN, learn_and_track, track_given
 from _tracking_figures import draw_curves, draw_shares, draw_tracks, keep_tracks, kept_tracks
+from _tracking_tables import print_changes, print_errors, print_rates
 from tqdm import tqdm
 
 from ilr_dynamics.robot.description import load_description
@@ -31,7 +32,6 @@ from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
 CONTROLLERS = ("pd", "analytic_pd", *LEARNERS, "perfect_pd")
 EXPERIMENTS = ("large", "sequential")
-CHANGES = ("before", "after", "learned", "learned_forgetting", "perfect")
 DRAWN_TRACKS = ("pd", "analytic_pd", "ilr_pd", "physics_ilr_pd")
 Results = dict[str, Any]
 
@@ -76,9 +76,10 @@ def main() -> int:
     summary: Results = {}
     for robot in options.robots:
         results = {name: _read(folder, robot, options.seeds, name) for name in options.controllers}
-        of_robot = {experiment: _table(robot, experiment, results) for experiment in EXPERIMENTS}
-        of_robot["change"] = _change_table(robot, results)
-        of_robot["predictions_per_s"] = _rates(robot, results)
+        of_learners = {name: results[name] for name in LEARNERS if name in results}
+        of_robot: Results = {name: print_errors(robot, name, results) for name in EXPERIMENTS}
+        of_robot["change"] = print_changes(robot, of_learners)
+        of_robot["predictions_per_s"] = print_rates(robot, of_learners)
         options.figures.mkdir(parents=True, exist_ok=True)
         _draw_curves(robot, results, options.figures)
         _draw_tracks(robot, folder, options.figures)
@@ -91,57 +92,6 @@ def main() -> int:
 def _read(folder: Path, robot: str, n_seeds: int, name: str) -> list[Results]:
     files = (result_file(folder, robot, seed, name) for seed in range(n_seeds))
     return [json.loads(file.read_text()) for file in files]
-
-
-def _table(robot: str, experiment: str, results: dict[str, list[Results]]) -> Results:
-    """Print the errors and feedback torques of all controllers; medians by path and controller."""
-    print(f"\n{robot}, {experiment}: mean squared error [rad^2], PD torque [Nm]")
-    print(f"{'':44}" + "".join(f"{path:>26}" for path in TEST_PATHS))
-    figures: Results = {path: {} for path in TEST_PATHS}
-    for name, of_seeds in results.items():
-        rows, by_path = table_rows(name, [_outcome(result[experiment]) for result in of_seeds])
-        print("\n".join(rows))
-        for path in TEST_PATHS:
-            figures[path][name] = None if by_path is None else by_path[path]
-    return figures
-
-
-def _outcome(result: Results) -> Tracked | Fault:
-    if "fault" in result:
-        return Fault(result["fault"])
-    return Tracked(np.array(result["mse"]), np.array(result["pd_torque"]))
-
-
-def _change_table(robot: str, results: dict[str, list[Results]]) -> Results:
-    print(f"\n{robot}, half a kilogram and friction doubled: error on T1 [rad^2]")
-    print(f"{'':44}" + "".join(f"{label:>20}" for label in CHANGES))
-    figures: Results = {}
-    for name in LEARNERS:
-        of_seeds = [result.get("change", {}) for result in results.get(name, [])]
-        if not of_seeds:
-            continue
-        figures[name] = {label: _median(of_seeds, label) for label in CHANGES}
-        cells = ("fault" if value is None else f"{value:.2e}" for value in figures[name].values())
-        print(f"{name:44}" + "".join(f"{cell:>20}" for cell in cells))
-    return figures
-
-
-def _rates(robot: str, results: dict[str, list[Results]]) -> Results:
-    """Print how often a second each model is asked in the loop, could the loop do nothing else."""
-    rates = {}
-    for name in LEARNERS:
-        of_seeds = [result["large"] for result in results.get(name, [])]
-        if of_seeds and (rate := _median(of_seeds, "predictions_per_s")) is not None:
-            rates[name] = round(rate)
-    shown = ", ".join(f"{name} {rate:,}" for name, rate in rates.items())
-    print(f"\n{robot}, predictions a second in the loop: {shown}")
-    return rates
-
-
-def _median(of_seeds: list[Results], key: str) -> float | None:
-    """Median over seeds; None if one of them has no figure."""
-    values = [result.get(key) for result in of_seeds]
-    return None if None in values else float(f"{np.median(values):.4g}")
 
 
 def _draw_curves(robot: str, results: dict[str, list[Results]], figures: Path) -> None:

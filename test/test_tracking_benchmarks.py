@@ -21,15 +21,21 @@ def benchmarks(monkeypatch):
 
 
 def test_a_fault_is_the_result_of_a_controller_and_ends_nothing_else():
-    from _closed_loop import outcome, table_rows, track_tests
+    from _closed_loop import track_tests
     from _learners import LearnedTorque
     from _simulated_motion import Arm
+    from _tracking_experiments import _or_fault
+    from _tracking_tables import rows_of_errors
 
-    throw_the_elbow = LearnedTorque(lambda x: [0.0, 0.0, 0.0, 40.0])
-    fault = outcome(lambda: track_tests(Arm(3), throw_the_elbow), "seed 3")
-    rows, figures = table_rows("thrown", [fault])
+    def thrown():
+        throw_the_elbow = LearnedTorque(lambda x: [0.0, 0.0, 0.0, 40.0])
+        yield "large", {}, track_tests(Arm(3), throw_the_elbow)
+
+    [(experiment, result, tracks)] = _or_fault("large", thrown)
+    assert (experiment, tracks) == ("large", {})
+    rows, figures = rows_of_errors("thrown", [result])
     assert figures is None
-    assert "fault: seed 3: fault at" in rows[0]
+    assert "fault, seed 0: fault at" in rows[0]
     assert "joint j4" in rows[0]
 
 

@@ -184,8 +184,8 @@ def learn(
     start = time.perf_counter()
     weights = _sample_weights(samples.X, new_model) if settings.effective_samples else None
     # To go on with this one and the newest tenth would save half of the time, but two batches
-    # make another model than one: with it, tracking errors of benchmarks/closed_loop.py were up
-    # to three times as large.
+    # make another model than one: with it, errors of the simulated arm after three recordings
+    # were up to three times as large.
     trial = copy.copy(new_model).set_params(calibration_share=0.0)
     older_weights = None if weights is None else weights[:n_older]
     older = samples.X[:n_older], samples.Y[:n_older], older_weights
