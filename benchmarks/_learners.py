@@ -121,7 +121,7 @@ class Physics:
 
     def predict_one(self, x: Array) -> Array:
         """Expected torque."""
-        return self._dynamics.predict(x[None]).mean[0]
+        return self._dynamics.expected(x[None])[0]
 
 
 class Identified:
