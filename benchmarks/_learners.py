@@ -177,7 +177,7 @@ def _settings(arm: Arm, model: Mapping[str, Any], **others: Any) -> LearningSett
     """Return the node's settings for an arm, with these changes."""
     share = Path(get_package_share_directory("ilr_dynamics"))
     file = share / "config" / f"{arm.description.name}.yaml"
-    settings = learning_settings(read_complete_parameters(file, "/inverse_dynamics", PARAMETERS))
+    settings = learning_settings(read_complete_parameters([file], "/inverse_dynamics", PARAMETERS))
     return replace(settings, model={**settings.model, **model}, **others)
 
 

@@ -83,7 +83,7 @@ def parse_learning_options(
     settings = LearningSettings(tuple(options.joints))
     if options.params_file is not None:
         settings = learning_settings(
-            read_complete_parameters(options.params_file, NODE, PARAMETERS)
+            read_complete_parameters([options.params_file], NODE, PARAMETERS)
         )
         parser.set_defaults(
             joints=list(settings.joint_names),

@@ -16,6 +16,9 @@ from ilr_dynamics.robot.yaml_config import read_yaml
 
 __all__ = ["read_complete_parameters", "read_parameter_file"]
 
+# Whose parameters those of every node are; this package's nodes have no namespace.
+_EVERY_NODE = ("/**", "/*")
+
 
 def read_parameter_file(path: Path, node: str) -> dict[str, Any]:
     """Return the parameters that a file has for a node.
@@ -32,18 +35,18 @@ def read_parameter_file(path: Path, node: str) -> dict[str, Any]:
     RobotDescriptionError
         If the file cannot be read.
     """
-    return dict(_flat(read_yaml(path).get(node, {}).get("ros__parameters", {})))
+    return _given([path], node)
 
 
 def read_complete_parameters(
-    path: Path, node: str, table: Sequence[ParameterRow]
+    paths: Sequence[Path], node: str, table: Sequence[ParameterRow]
 ) -> dict[str, Any]:
-    """Return the values of all parameters of a node that is started with a file.
+    """Return the values of all parameters of a node that is started with parameter files.
 
     Parameters
     ----------
-    path : Path
-        ROS parameter file.
+    paths : sequence of Path
+        ROS parameter files; what a later one says goes before.
     node : str
         Name of the node, with its slash.
     table : sequence of ParameterRow
@@ -56,21 +59,36 @@ def read_complete_parameters(
     RobotDescriptionError
         If the file cannot be read.
     """
-    given = read_parameter_file(path, node)
+    given = _given(paths, node)
+    files = ", ".join(map(str, paths))
     values = {}
     for row in table:
         if row.name not in given and not row.has_default:
             raise InvalidParameterError(
-                f"parameter {row.name} is not in {path} for {node}: expected {row.description}"
+                f"parameter {row.name} is not in {files} for {node}: expected {row.description}"
             )
         value = given.get(row.name, row.default)
         if Parameter.Type.from_parameter_value(value) is not row.type:
             raise InvalidParameterError(
-                f"parameter {row.name} in {path} is {value!r}: expected a value of type "
+                f"parameter {row.name} in {files} is {value!r}: expected a value of type "
                 f"{row.type.name.lower()}"
             )
         values[row.name] = value
     return values
+
+
+def _given(paths: Sequence[Path], node: str) -> dict[str, Any]:
+    """Return what files say of a node, or of every node, with ROS's precedence.
+
+    What a later file says goes before; but between a node and every node that of which the files
+    speak last for the first time.
+    """
+    given: dict[str, dict[str, Any]] = {}
+    for path in paths:
+        for key, content in read_yaml(path).items():
+            if f"/{key.lstrip('/')}" in (*_EVERY_NODE, node):
+                given.setdefault(key, {}).update(_flat(content.get("ros__parameters", {})))
+    return {name: value for values in given.values() for name, value in values.items()}
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

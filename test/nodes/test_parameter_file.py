@@ -1,0 +1,58 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Parameter files are read as a node that is started with them reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import rclpy
+from rclpy.node import Node
+
+from ilr_dynamics.nodes.parameter_file import read_complete_parameters, read_parameter_file
+from ilr_dynamics.nodes.parameter_table import ParameterRow
+
+FIRST = """
+/seen: {ros__parameters: {own: here, both: here, a: {b: 1}}}
+/**: {ros__parameters: {every: everywhere, both: everywhere}}
+/other: {ros__parameters: {every: elsewhere, own: elsewhere}}
+"""
+SECOND = """
+/*: {ros__parameters: {last: everywhere}}
+seen: {ros__parameters: {own: later, both: later, last: later}}
+"""
+TABLE = [
+    ParameterRow("own", "", ""),
+    ParameterRow("both", "", ""),
+    ParameterRow("every", "", ""),
+    ParameterRow("last", "", ""),
+    ParameterRow("a.b", 0, ""),
+    ParameterRow("left_out", 2.0, ""),
+]
+
+
+def write(tmp_path, *texts: str) -> list[Path]:
+    paths = [tmp_path / f"{number}.yaml" for number in range(len(texts))]
+    for path, text in zip(paths, texts, strict=True):
+        path.write_text(text)
+    return paths
+
+
+@pytest.mark.parametrize("texts", [(FIRST, SECOND), (SECOND, FIRST), (FIRST,), (SECOND,)])
+def test_parameters_are_those_of_a_node(tmp_path, texts):
+    files = write(tmp_path, *texts)
+    options = [word for path in files for word in ("--params-file", str(path))]
+    context = rclpy.Context()
+    rclpy.init(context=context, args=["--ros-args", *options])
+    node = Node("seen", context=context)
+    expected = {row.name: node.declare_parameter(row.name, row.default).value for row in TABLE}
+    node.destroy_node()
+    rclpy.shutdown(context=context)
+    assert read_complete_parameters(files, "/seen", TABLE) == expected
+
+
+def test_a_node_that_a_file_does_not_name_has_what_every_node_has(tmp_path):
+    first, second = write(tmp_path, FIRST, SECOND)
+    assert read_parameter_file(first, "/unnamed") == {"every": "everywhere", "both": "everywhere"}
+    assert read_parameter_file(second, "/unnamed") == {"last": "everywhere"}
