@@ -14,6 +14,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from ament_index_python import has_resource
 from ament_index_python.packages import get_package_share_path
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from launch.actions import DeclareLaunchArgument, OpaqueFunction, RegisterEventHandler
@@ -23,7 +24,10 @@ from launch_ros.event_handlers import OnStateTransition
 from launch_ros.parameter_descriptions import ParameterValue
 from lifecycle_msgs.msg import Transition
 
+from ilr_dynamics.nodes.robot_model import DESCRIPTION_TOPIC, RobotModel, read_robot_model
+
 PACKAGE = "ilr_dynamics"
+RSP = "robot_state_publisher"
 CONFIG = get_package_share_path(PACKAGE) / "config"
 ROBOTS = sorted(path.stem for path in CONFIG.glob("wam*.yaml"))
 DRIVERS = sorted(path.stem for path in (CONFIG / "drivers").glob("*.yaml"))
@@ -89,7 +93,7 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     # RViz first: launch loses track of what it has started before a package is not found.
     entities: list[LaunchDescriptionEntity] = [rviz()] if arguments["rviz"] == "true" else []
     entities += controller(parameters, arguments)
-    entities.append(ros_node("visualizer", parameters))
+    entities += picture(parameters, arguments)
     if arguments["sim"] == "true":
         entities.append(ros_node("wam_simulator", parameters, on_exit=fail_without))
     if arguments["record"]:
@@ -152,10 +156,21 @@ def when_unconfigured_after(state: str, node: LifecycleNode) -> RegisterEventHan
     )
 
 
+def picture(parameters: list[Path], arguments: dict[str, str]) -> list[LaunchDescriptionEntity]:
+    """Return what draws the arm and all around it."""
+    model = None
+    # On a real arm another robot_state_publisher may be in charge of its frames.
+    if arguments["rviz"] == arguments["sim"] == "true" and has_resource("packages", RSP):
+        model = read_robot_model(parameters)
+    if model is None:
+        return [ros_node("visualizer", parameters)]
+    return [ros_node("visualizer", parameters, {"arm_markers": False}), frames(model)]
+
+
 def ros_node(
     name: str,
     parameters: list[Path],
-    overrides: dict[str, str] | None = None,
+    overrides: dict[str, str | bool] | None = None,
     *,
     action: type[Node] = Node,
     executable: str = "",
@@ -163,9 +178,9 @@ def ros_node(
 ) -> Node:
     """Return a node of this package; overrides that are empty are left to the parameter file."""
     given = {
-        key: ParameterValue(value, value_type=str)
+        key: ParameterValue(value, value_type=type(value))
         for key, value in (overrides or {}).items()
-        if value
+        if value != ""
     }
     return action(
         package=PACKAGE,
@@ -184,6 +199,20 @@ def rviz() -> Node:
         package="rviz2",
         executable="rviz2",
         arguments=["-d", str(CONFIG / "wam_tracking.rviz")],
+    )
+
+
+def frames(model: RobotModel) -> Node:
+    """Return what publishes an arm's description and where its links are."""
+    return Node(
+        package=RSP,
+        executable=RSP,
+        namespace="/",
+        parameters=[{"robot_description": ParameterValue(model.urdf, value_type=str)}],
+        remappings=[
+            ("joint_states", model.state_topic),
+            ("robot_description", DESCRIPTION_TOPIC),
+        ],
     )
 
 

@@ -20,7 +20,6 @@ from visualization_msgs.msg import Marker, MarkerArray
 from ilr_dynamics.control import joint_order
 from ilr_dynamics.exceptions import IlrDynamicsError, InvalidDataError
 from ilr_dynamics.nodes import qos
-from ilr_dynamics.nodes.arm_parameters import ARM, STATE_TOPIC
 from ilr_dynamics.nodes.confidence_marker import confidence_markers
 from ilr_dynamics.nodes.file_parameters import DIRECTORIES
 from ilr_dynamics.nodes.local_model_markers import LocalModelMarkers
@@ -28,6 +27,7 @@ from ilr_dynamics.nodes.markers import Trail, arm_markers, pose
 from ilr_dynamics.nodes.messages import seconds
 from ilr_dynamics.nodes.parameter_table import ParameterRow as Row
 from ilr_dynamics.nodes.parameter_table import declare, read
+from ilr_dynamics.nodes.robot_model import SHOWN_ARM
 from ilr_dynamics.nodes.shutdown import StopRequest
 from ilr_dynamics.nodes.torque_bars import TorqueBars
 from ilr_dynamics.robot.description import load_description
@@ -40,10 +40,14 @@ __all__ = ["PARAMETERS", "Visualizer", "main"]
 Array = NDArray[np.float64]
 
 PARAMETERS = (
-    *ARM,
-    STATE_TOPIC,
+    *SHOWN_ARM,
     DIRECTORIES,
-    Row("frame", "base", "frame that everything is given in", read_only=True),
+    Row(
+        "arm_markers",
+        True,
+        "whether the arm itself is drawn; false where RViz shows a robot model of it",
+        read_only=True,
+    ),
     Row("rate", 15.0, "pictures a second", "Hz", 1.0, 30.0, read_only=True),
     Row("history", 6.0, "length of the shown paths", "s", 0.1, 60.0),
     Row("point_rate", 25.0, "largest number of path points a second", "Hz", 1.0, 100.0),
@@ -81,14 +85,15 @@ class Visualizer(Node):
         self._paths = {
             name: self.create_publisher(Path, f"~/{name}_path", qos.STATUS) for name in _COLOURS
         }
-        # Raw, because of 500 joint states a second only those that are drawn are worth reading.
-        self.create_subscription(
-            JointState,
-            values["state.topic"],
-            self._on_joint_state,
-            qos.JOINT_STATES,
-            raw=True,
-        )
+        if values["arm_markers"]:
+            # Raw, because of 500 joint states a second only those drawn are worth reading.
+            self.create_subscription(
+                JointState,
+                values["state.topic"],
+                self._on_joint_state,
+                qos.JOINT_STATES,
+                raw=True,
+            )
         self.create_subscription(
             ControllerState,
             "inverse_dynamics/controller_state",
@@ -173,7 +178,7 @@ class Visualizer(Node):
         ]
 
     def _posed_arm(self) -> list[Marker]:
-        """Markers of the arm in its newest posture; none before it is known."""
+        """Markers of the arm in its newest posture; none unless that is known."""
         if self._joint_state is None:
             return []
         state = deserialize_message(self._joint_state, JointState)

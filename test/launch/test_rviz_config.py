@@ -11,6 +11,7 @@ import rclpy
 import yaml
 from rclpy.executors import SingleThreadedExecutor
 
+from ilr_dynamics.nodes.robot_model import DESCRIPTION_TOPIC
 from ilr_dynamics.nodes.visualizer import Visualizer
 
 CONFIG = Path(__file__).parents[2] / "config"
@@ -48,6 +49,15 @@ def test_displays_show_every_topic_of_the_visualizer(manager, published):
         if "Topic" in display
     }
     assert shown == published
+
+
+def test_robot_model_is_taken_from_its_own_topic(manager):
+    topics = [
+        display["Description Topic"]
+        for display in manager["Displays"]
+        if display["Class"] == "rviz_default_plugins/RobotModel"
+    ]
+    assert topics == [{"Durability Policy": "Transient Local", "Value": DESCRIPTION_TOPIC}]
 
 
 def test_fixed_frame_is_the_one_of_the_parameter_file(manager):

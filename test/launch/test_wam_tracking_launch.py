@@ -20,14 +20,19 @@ from rcl_interfaces.srv import GetParameters
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import parameter_value_to_python
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_msgs.msg import String
 from visualization_msgs.msg import MarkerArray
 
+from ilr_dynamics.nodes.robot_model import DESCRIPTION_TOPIC
 from ilr_dynamics.recording import read_recording
 from ilr_dynamics_msgs.msg import ControllerState
 
 for module in ("launch_ros", "ros2launch"):
     pytest.importorskip(module, reason=f"{module} is not installed: a sourced ROS 2 brings it")
 
+INSTALLED = get_packages_with_prefixes()
+WITH_ROBOT_STATE_PUBLISHER = "robot_state_publisher" in INSTALLED
 JOINTS = ("j1", "j2", "j3", "j4")
 TIMEOUT = 60.0
 
@@ -205,7 +210,60 @@ def test_a_deactivated_node_is_left_inactive(observer, tmp_path):
         assert observer.life_cycle_state() == "inactive"
 
 
-@pytest.mark.skipif("rviz2" in get_packages_with_prefixes(), reason="rviz2 is installed")
+@pytest.fixture
+def rviz_without_a_screen(tmp_path, monkeypatch):
+    """In the place of rviz2, something that runs and shows nothing."""
+    index = tmp_path / "prefix/share/ament_index/resource_index/packages"
+    executable = tmp_path / "prefix/lib/rviz2/rviz2"
+    for folder in (index, executable.parent):
+        folder.mkdir(parents=True)
+    (index / "rviz2").touch()
+    executable.write_text("#!/bin/sh\nexec sleep 1000\n")
+    executable.chmod(0o755)
+    prefixes = [str(tmp_path / "prefix"), os.environ["AMENT_PREFIX_PATH"]]
+    monkeypatch.setenv("AMENT_PREFIX_PATH", os.pathsep.join(prefixes))
+
+
+@pytest.mark.skipif(
+    not WITH_ROBOT_STATE_PUBLISHER, reason="robot_state_publisher is not installed"
+)
+@pytest.mark.usefixtures("rviz_without_a_screen")
+def test_rviz_gets_the_simulated_arm_as_a_robot_model(observer, tmp_path):
+    from tf2_msgs.msg import TFMessage
+
+    descriptions, frames = [], []
+    latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    observer.node.create_subscription(String, DESCRIPTION_TOPIC, descriptions.append, latched)
+    observer.node.create_subscription(TFMessage, "/tf", frames.append, 10)
+    arguments = ("robot:=wam7", "driver:=barrett_ros1", "rviz:=true", "trajectory:=none")
+    with Launch(tmp_path / "log", *arguments) as launch:
+        observer.wait_until(lambda: descriptions and frames, launch)
+        assert observer.parameter("visualizer", "arm_markers") is False
+    assert 'name="wam/YawJoint"' in descriptions[-1].data
+    assert len(frames[-1].transforms) == 7
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(
+            ("rviz:=true",),
+            marks=pytest.mark.skipif(
+                WITH_ROBOT_STATE_PUBLISHER, reason="robot_state_publisher is installed"
+            ),
+        ),
+        ("rviz:=true", "sim:=false"),
+    ],
+)
+@pytest.mark.usefixtures("rviz_without_a_screen")
+def test_rviz_gets_any_other_arm_as_markers(observer, tmp_path, arguments):
+    with Launch(tmp_path / "log", *arguments) as launch:
+        observer.wait_until(lambda: "visualizer" in observer.node.get_node_names(), launch)
+        assert observer.parameter("visualizer", "arm_markers") is True
+        assert "robot_state_publisher" not in launch.output
+
+
+@pytest.mark.skipif("rviz2" in INSTALLED, reason="rviz2 is installed")
 def test_a_missing_rviz_is_named_and_leaves_nothing_behind(tmp_path):
     with Launch(tmp_path / "log", "rviz:=true") as launch:
         assert launch.process.wait(TIMEOUT) == 1, launch.output

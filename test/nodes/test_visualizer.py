@@ -10,7 +10,8 @@ import subprocess
 import sys
 import time
 from array import array
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
 import numpy as np
 import pytest
@@ -29,8 +30,6 @@ from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 from ilr_dynamics_msgs.msg import ControllerState
 
-OWN_DOMAIN = OwnDomain()
-DOMAIN = OWN_DOMAIN.number
 JOINTS = ["j1", "j2", "j3", "j4"]
 MODEL = RigidBodyModel(load_description("wam4"))
 POSTURE = np.array([0.3, 0.7, 0.1, 1.8])
@@ -93,19 +92,22 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def bench(folder):
+    with running(f'files.directories:=["{folder}"]') as bench:
+        yield bench
+
+
+@contextmanager
+def running(parameter: str) -> Iterator[Bench]:
+    """Start a visualizer, which has to end well."""
     command = [sys.executable, "-m", "ilr_dynamics.nodes.visualizer", "--ros-args"]
-    command += ["-p", f'files.directories:=["{folder}"]']
-    environment = {
-        **os.environ,
-        "ROS_DOMAIN_ID": str(DOMAIN),
-        "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-    }
-    with pytest.MonkeyPatch.context() as patch:
+    command += ["-p", parameter]
+    with OwnDomain() as domain, pytest.MonkeyPatch.context() as patch:
+        environment = {**os.environ, **domain.environment()}
         patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
         with subprocess.Popen(command, env=environment) as process, ExitStack() as at_last:
             at_last.callback(process.kill)
             context = rclpy.Context()
-            rclpy.init(context=context, domain_id=DOMAIN)
+            rclpy.init(context=context, domain_id=domain.number)
             node = Node("bench", context=context)
             executor = SingleThreadedExecutor(context=context)
             executor.add_node(node)
@@ -222,3 +224,12 @@ def test_pictures_come_no_faster_than_asked(bench):
         while time.monotonic() < deadline:
             bench.show()
     assert 20 <= len(bench.seen["markers"]) <= 72
+
+
+def test_the_arm_may_be_left_to_a_robot_model():
+    with running("arm_markers:=false") as bench:
+        bench.show_until(lambda: bench.newest("torque pd"))
+        bench.seen["markers"].clear()
+        bench.show_until(lambda: len(bench.seen["markers"]) >= 3)
+        assert bench.newest("desired")
+        assert not bench.newest("arm")

@@ -1,0 +1,60 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The URDF of an arm as text, for programs that know its joints by their names in messages."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
+
+from ilr_dynamics.exceptions import RobotDescriptionError
+from ilr_dynamics.robot.description import RobotDescription
+
+__all__ = ["root_link", "urdf_text"]
+
+# Attributes that hold the name of a joint, wherever such an element stands.
+_NAMED_IN = {"joint": "name", "mimic": "joint"}
+
+
+def root_link(description: RobotDescription) -> str:
+    """Return the link that hangs on no joint."""
+    root = ElementTree.parse(description.urdf_path).getroot()
+    children = {child.get("link") for child in root.findall("joint/child")}
+    links = [link.get("name", "") for link in root.findall("link")]
+    return next(link for link in links if link not in children)
+
+
+def urdf_text(description: RobotDescription, joints: Sequence[str]) -> str:
+    """Return the URDF of an arm with other names for its moving joints.
+
+    Parameters
+    ----------
+    description : RobotDescription
+        The arm.
+    joints : sequence of str
+        Names of its joints in messages, from base to tool.
+
+    Returns
+    -------
+    str
+        XML. A fixed joint that had one of these names is called ``<name>_fixed``.
+
+    Raises
+    ------
+    RobotDescriptionError
+        If there is not a name for each joint.
+    """
+    if len(joints) != description.n_joints:
+        raise RobotDescriptionError(
+            f"{len(joints)} joint names ({', '.join(joints)}), expected {description.n_joints}: "
+            f"{description.urdf_path} has the joints {', '.join(description.joint_names)}"
+        )
+    # First, so that the joints' own names go before.
+    new_names = {name: f"{name}_fixed" for name in joints}
+    new_names |= dict(zip(description.joint_names, joints, strict=True))
+    root = ElementTree.parse(description.urdf_path).getroot()
+    for element in root.iter():
+        attribute = _NAMED_IN.get(element.tag)
+        if attribute is not None and (name := element.get(attribute)) in new_names:
+            element.set(attribute, new_names[name])
+    return ElementTree.tostring(root, encoding="unicode")
