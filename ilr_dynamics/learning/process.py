@@ -8,6 +8,7 @@ import contextlib
 import math
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -32,6 +33,8 @@ CANCEL_GRACE = 2.0
 # A third of what others get where all want to run: a control loop runs beside it. With less, it
 # would hardly come to an end on a machine that is busy with something else.
 NICENESS = 5
+# Gives a real-time priority back and becomes the program that follows.
+CHRT = shutil.which("chrt")
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -60,8 +63,8 @@ class LearnerProcess:
     Run one job in a process of its own.
 
     No method waits for the learner, so a control loop may call them. The process has a low
-    priority, one thread, and a session of its own (Ctrl-C in a terminal does not reach it);
-    it ends with the thread that made it.
+    priority, whatever this one's, one thread, and a session of its own (Ctrl-C in a terminal does
+    not reach it); it ends with the thread that made it.
 
     Parameters
     ----------
@@ -210,6 +213,8 @@ def _lower_priority(pid: int) -> None:
     """
     # A process that is gone already shows in the next poll; without autogroups nothing is lost.
     with contextlib.suppress(OSError):
+        os.sched_setscheduler(pid, os.SCHED_OTHER, os.sched_param(0))
+    with contextlib.suppress(OSError):
         own = os.getpriority(os.PRIO_PROCESS, 0)
         os.setpriority(os.PRIO_PROCESS, pid, min(own + NICENESS, 19))
     with contextlib.suppress(OSError):
@@ -223,7 +228,7 @@ def _start(command: Sequence[str], job: Job) -> subprocess.Popen[bytes]:
             stdin.write(encode_job(job).encode() + b"\n")
             stdin.seek(0)
             return subprocess.Popen(
-                [*command, str(os.getpid())],
+                [*_giving_priority_back(), *command, str(os.getpid())],
                 stdin=stdin,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -232,6 +237,18 @@ def _start(command: Sequence[str], job: Job) -> subprocess.Popen[bytes]:
             )
     except OSError as error:
         raise LearnerError(f"the learner cannot be started: {error}") from error
+
+
+def _giving_priority_back() -> tuple[str, ...]:
+    """
+    Return what to put before a command if its process would inherit a real-time priority.
+
+    The process must have it until its program is loaded, which we wait for, and not beyond. Taking
+    it away from outside (`_lower_priority`) is too late where both share one core: as urgent as
+    the process, we only get there again when Python has started.
+    """
+    inherited = os.sched_getscheduler(0) in (os.SCHED_FIFO, os.SCHED_RR)
+    return (CHRT, "--other", "0") if inherited and CHRT else ()
 
 
 def _confine(pid: int, memory: float) -> None:

@@ -103,7 +103,8 @@ class InverseDynamicsNode(LifecycleNode):
         answer = super().on_activate(state)
         assert self._loop is not None
         self._loop.activate()
-        refusal = take_realtime_priority(self.get_parameter(PRIORITY_ROW.name).value)
+        priority = self.get_parameter(PRIORITY_ROW.name).value
+        refusal = take_realtime_priority(priority, inherited=True)
         if refusal:
             self._log.warning("realtime priority", refusal)
         return answer

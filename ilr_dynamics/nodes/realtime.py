@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from pathlib import Path
 
 from ilr_dynamics.nodes.parameter_table import ParameterRow
@@ -23,17 +24,22 @@ PRIORITY_ROW = ParameterRow(
 )
 
 
-def take_realtime_priority(priority: int) -> str:
+def take_realtime_priority(priority: int, *, inherited: bool = False) -> str:
     """
     Run the threads of this process before all of normal priority (Linux).
 
     Those of the middleware too, so call it when they are there. Processes and threads started
-    later have normal priority again: a learner must not inherit this one.
+    later have normal priority again, unless asked for otherwise.
 
     Parameters
     ----------
     priority
         From 1 to 99; 0: leave everything as it is.
+    inherited
+        Whether what the calling thread starts has the priority too, and has to give it back
+        itself, as a learner does (`LearnerProcess`). Who starts a process waits until the kernel
+        has loaded its program: on busy cores a process of normal priority gets to that after many
+        milliseconds only.
 
     Returns
     -------
@@ -42,12 +48,15 @@ def take_realtime_priority(priority: int) -> str:
     """
     if priority == 0:
         return ""
-    policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
+    # Decided once: without privileges the flag cannot be taken back when a process is started.
+    heirs = {threading.get_native_id()} if inherited else set()
     try:
         for thread in Path("/proc/self/task").iterdir():
+            number = int(thread.name)
+            flag = 0 if number in heirs else os.SCHED_RESET_ON_FORK
             # One that has ended meanwhile needs no priority.
             with contextlib.suppress(ProcessLookupError):
-                os.sched_setscheduler(int(thread.name), policy, os.sched_param(priority))
+                os.sched_setscheduler(number, os.SCHED_FIFO | flag, os.sched_param(priority))
     except OSError as error:
         return (
             f"no real-time priority {priority}: {error.strerror}; expected rtprio to be allowed "

@@ -3,6 +3,9 @@
 import subprocess
 import sys
 
+import pytest
+
+from ilr_dynamics.learning.process import CHRT
 from ilr_dynamics.nodes.realtime import take_realtime_priority
 
 # In a process of its own: the priority of the tests must not change.
@@ -44,3 +47,36 @@ def test_threads_have_the_priority_and_children_do_not():
 def test_none_is_taken_unless_asked_for():
     assert check(0) == ("", "{0}", "0")
     assert take_realtime_priority(0) == ""
+
+
+# On one core: there nothing but the learner itself can give the priority back in time.
+START_LEARNER = """
+import os, subprocess, sys, time
+from ilr_dynamics.learning import LearnerProcess, SaveJob
+from ilr_dynamics.nodes.realtime import take_realtime_priority
+
+def scheduler(form):
+    return [sys.executable, "-c", f"import json, os; print({form})"]
+
+os.sched_setaffinity(0, list(os.sched_getaffinity(0))[:1])
+print(take_realtime_priority(5, inherited=True))
+print(subprocess.run(scheduler("os.sched_getscheduler(0)"), capture_output=True, text=True).stdout)
+event = 'json.dumps({"event": "result", "policy": os.sched_getscheduler(0)})'
+learner = LearnerProcess(SaveJob("", "", None), scheduler(event))
+events = []
+while not learner.ended:
+    time.sleep(0.01)
+    events += learner.poll()
+print(*[event.values["policy"] for event in events])
+"""
+
+
+@pytest.mark.skipif(CHRT is None, reason="chrt of util-linux is not installed")
+def test_learner_gives_an_inherited_priority_back_before_anything_else():
+    result = subprocess.run(
+        [sys.executable, "-c", START_LEARNER], capture_output=True, text=True, timeout=60
+    )
+    assert result.returncode == 0, result.stderr
+    refusal, child, _, learner = result.stdout.splitlines()
+    assert child == ("0" if refusal else "1")
+    assert learner == "0"
