@@ -30,9 +30,24 @@ from functools import cached_property
 import numpy as np
 import pinocchio
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 
 from ilr_dynamics.exceptions import InvalidDataError
 from ilr_dynamics.robot.arrays import FloatArray
+from ilr_dynamics.robot.dynamics_terms import (
+    FRICTION_SPEEDS,
+    N_INERTIAL,
+    N_OF_JOINT,
+    N_OF_MOTOR,
+    N_PLAIN,
+    N_POSITION_TERMS,
+    N_SPEEDS,
+    N_WAVES,
+    SIGN_SPEED,
+    SLOWEST,
+    Terms,
+    term_indices,
+)
 
 __all__ = [
     "N_INERTIAL",
@@ -47,21 +62,7 @@ __all__ = [
     "parameter_indices",
 ]
 
-# Speeds at which friction settles, rad/s: from the slip of a bearing to a film of grease.
-FRICTION_SPEEDS = (0.01, 0.03, 0.1, 0.3)
-SLOWEST = FRICTION_SPEEDS[0]
-# That at which the part that depends on load and position does.
-SIGN_SPEED = 0.03
-N_POSITION_TERMS = 5
-N_WAVES = 12
-N_INERTIAL = 10
-N_OF_MOTOR = 2 + len(FRICTION_SPEEDS)
-# Of a joint: those that depend on speed or position alone, then load and waves.
-N_PLAIN = len(FRICTION_SPEEDS) + N_POSITION_TERMS
-N_OF_JOINT = N_PLAIN + 1 + 2 * N_WAVES
-
-_INVERSE_FRICTION_SPEEDS = 1.0 / np.array(FRICTION_SPEEDS)[:, None]
-_WAVES = np.arange(1.0, N_WAVES + 1.0)[:, None]
+Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,45 +133,61 @@ class DynamicsRegressor:
         n = self.n_joints
         if X.shape[1] != 3 * n:
             raise InvalidDataError(f"inputs must be [q, qd, qdd] of {n} joints, got {X.shape}")
-        q, qd, qdd = X[:, :n], X[:, n : 2 * n], X[:, 2 * n :]
-        columns = np.empty((len(X), n, n_columns(n)))
-        bodies = columns[:, :, : N_INERTIAL * n]
-        for row, (position, velocity, acceleration) in enumerate(zip(q, qd, qdd, strict=True)):
-            bodies[row] = pinocchio.computeJointTorqueRegressor(
+        terms = self._terms_of_one if len(X) == 1 else Terms(len(X), self.motors)
+        motion = zip(X[:, :n], X[:, n : 2 * n], X[:, 2 * n :], strict=True)
+        for row, (position, velocity, acceleration) in enumerate(motion):
+            terms.bodies[row] = pinocchio.computeJointTorqueRegressor(
                 self._model, self._data, position, velocity, acceleration
             )
-        of_motors = self._motor_terms(qd, qdd)
-        columns[:, :, N_INERTIAL * n : -N_OF_JOINT] = (
-            of_motors[:, None] * self.motors.T[:, None]
-        ).reshape(len(X), n, -1)
-        of_joints = columns[:, :, -N_OF_JOINT:].transpose(0, 2, 1)
-        _fill_joint_terms(of_joints, q, qd, load=bodies @ self.inertial.ravel())
+        # Few calls, each for all that is alike: they are what one query in a control loop costs.
+        terms.linear[:] = X.dot(self._linear)
+        np.tanh(terms.signs, out=terms.signs)
+        np.sin(terms.angles, out=terms.sines)
+        np.cos(terms.angles, out=terms.angles)
+        np.multiply(terms.positions, terms.positions, out=terms.squares)
+        loads = terms.bodies.reshape(-1, N_INERTIAL * n).dot(self.inertial.ravel())
+        np.abs(loads.reshape(-1, n), out=terms.loads)
+        first, second = self._factors
+        columns = terms.all.take(first, axis=1)
+        of_others = columns[:, :, N_INERTIAL * n :]
+        of_others *= terms.all.take(second, axis=1)
         return columns
 
-    def _motor_terms(self, qd: FloatArray, qdd: FloatArray) -> FloatArray:
-        """Acceleration, speed and its smooth signs (n_samples, 2 + S, n) of the motors."""
-        speed = qd @ self.motors.T
-        terms = np.empty((len(qd), N_OF_MOTOR, self.n_joints))
-        terms[:, 0], terms[:, 1] = qdd @ self.motors.T, speed
-        np.tanh(speed[:, None, :] * _INVERSE_FRICTION_SPEEDS, out=terms[:, 2:])
-        return terms
+    @cached_property
+    def _terms_of_one(self) -> Terms:
+        """Of one sample after the other; nothing of it is given away."""
+        return Terms(1, self.motors)
 
+    @cached_property
+    def _linear(self) -> FloatArray:
+        """From [q, qd, qdd] to all terms linear in it, (3 n, L), ordered as in `term_indices`."""
+        joints, motors = np.eye(self.n_joints), self.motors.T
+        own = np.kron(joints, 1.0 / np.array([*FRICTION_SPEEDS, SIGN_SPEED]))
+        speeds = np.hstack([motors, *(motors / speed for speed in FRICTION_SPEEDS), own])
+        positions = np.hstack([joints, np.kron(joints, np.arange(1.0, N_WAVES + 1.0))])
+        of_reversed = block_diag(motors, speeds, positions)
+        blocks = of_reversed.reshape(3, self.n_joints, -1)[::-1]
+        return np.ascontiguousarray(blocks.reshape(3 * self.n_joints, -1))
 
-def _fill_joint_terms(terms: FloatArray, q: FloatArray, qd: FloatArray, load: FloatArray) -> None:
-    """Write what acts in each joint alone into terms (n_samples, N_OF_JOINT, n).
+    @cached_property
+    def _factors(self) -> tuple[Indices, Indices]:
+        """Terms that the columns are, (n, C), and those by which they are multiplied.
 
-    Few calls with all terms in each: for one query in a control loop they are what it costs.
-    """
-    n_speeds = len(FRICTION_SPEEDS)
-    terms[:, :n_speeds] = np.tanh(qd[:, None, :] * _INVERSE_FRICTION_SPEEDS)
-    positions = terms[:, n_speeds:N_PLAIN]
-    positions[:, 0], positions[:, 1], positions[:, 2] = 1.0, q, q * q
-    angles = _WAVES * q[:, None, :]
-    waves = np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
-    positions[:, 3], positions[:, 4] = waves[:, 0], waves[:, N_WAVES]
-    sign = np.tanh(qd / SIGN_SPEED)
-    terms[:, N_PLAIN] = sign * np.abs(load)
-    terms[:, N_PLAIN + 1 :] = sign[:, None, :] * waves
+        The latter without columns of bodies, (n, C - 10 n).
+        """
+        n, at = self.n_joints, term_indices(self.n_joints)
+        one, first, second = at["one"], [], []
+        for joint in range(n):
+            own, sign = np.split(at["signs"][joint], [N_SPEEDS])
+            waves = np.append(at["sines"][joint], at["cosines"][joint])
+            position = [one, at["positions"][joint], at["squares"][joint], *waves[::N_WAVES]]
+            motors = [at["accelerations"], at["speeds"], at["motor_signs"].ravel()]
+            load = at["loads"][joint]
+            first.append(np.hstack([at["bodies"][joint], *motors, own, *position, load, waves]))
+            pulls = np.tile(at["motors"][:, joint], N_OF_MOTOR)
+            rough = np.tile(sign, N_OF_JOINT - N_PLAIN)
+            second.append(np.hstack([pulls, np.tile(one, N_PLAIN), rough]))
+        return np.array(first), np.array(second)
 
 
 def n_columns(n_joints: int) -> int:

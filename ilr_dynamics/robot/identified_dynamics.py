@@ -215,25 +215,36 @@ class IdentifiedDynamics(Fallback):
 
     def predict(self, X: FloatArray) -> FallbackPrediction:
         """Predict torques at [q, qd, qdd] X (n_samples, 3 n)."""
-        n = self.n_joints
-        mean = np.empty((len(X), n))
-        factor = np.empty(len(X))
-        covariance, noise = self._posterior[1], self._noise
-        for rows in _blocks(len(X)):
-            columns = self._regressor(X[rows]).transpose(1, 0, 2)
-            mean[rows] = (columns @ self._of_joints)[:, :, 0].T
-            # Not einsum: looking for its best order takes longer than one query in a control loop.
-            doubt = np.sum((columns @ covariance) * columns, axis=2)
-            # One factor for all joints, as the mixture has it: the largest, to be safe.
-            factor[rows] = 1.0 + np.max(doubt.T / noise, axis=1)
-        return FallbackPrediction(mean, factor)
+        parts = [self._predict(X[rows]) for rows in _blocks(len(X))]
+        if len(parts) == 1:
+            return parts[0]
+        return FallbackPrediction(
+            np.concatenate([part.mean for part in parts]),
+            np.concatenate([part.factor for part in parts]),
+        )
+
+    def _predict(self, X: FloatArray) -> FallbackPrediction:
+        """As `predict`, for a block of samples; in few calls, as one sample costs what they do."""
+        columns = self._regressor(X)
+        of_joints = columns.transpose(1, 0, 2)
+        common, own = self._doubt
+        pulls = np.empty_like(columns)
+        np.matmul(columns[:, :, : len(common)], common, out=pulls[:, :, : len(common)])
+        np.matmul(of_joints, own, out=pulls.transpose(1, 0, 2)[:, :, len(common) :])
+        doubt = (columns[:, :, None] @ pulls[:, :, :, None])[:, :, 0, 0]
+        doubt /= self._noise
+        # One factor for all joints, as the mixture has it: the largest, to be safe.
+        return FallbackPrediction(self._mean(of_joints), 1.0 + np.maximum.reduce(doubt, axis=1))
+
+    def _mean(self, columns: FloatArray) -> FloatArray:
+        """Expected torques (n_samples, n) from the columns (n, n_samples, C) of each joint."""
+        return (columns @ self._of_joints)[:, :, 0].T
 
     def expected(self, X: FloatArray) -> FloatArray:
         """Expected torques (n_samples, n) at [q, qd, qdd] X (n_samples, 3 n)."""
         # Without the covariances, whose size is most of what a query reads.
         parts = [
-            (self._regressor(X[rows]).transpose(1, 0, 2) @ self._of_joints)[:, :, 0].T
-            for rows in _blocks(len(X))
+            self._mean(self._regressor(X[rows]).transpose(1, 0, 2)) for rows in _blocks(len(X))
         ]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
@@ -338,6 +349,21 @@ class IdentifiedDynamics(Fallback):
         """Expected parameters (n, C, 1) of each joint's columns."""
         return self._posterior[0][parameter_indices(self.n_joints)][:, :, None]
 
+    @cached_property
+    def _doubt(self) -> tuple[FloatArray, FloatArray]:
+        """
+        The covariances S of the parameters, for phi' S phi with less to read.
+
+        What parameters common to all joints have among them, (C', C') once instead of for each
+        joint; what a joint's own ones have with all, (n, C, C - C'), that with the common ones
+        twice, as S is symmetric.
+        """
+        covariance = self._posterior[1]
+        n_common = covariance.shape[1] - N_OF_JOINT
+        own = covariance[:, :, n_common:].copy()
+        own[:, :n_common] *= 2.0
+        return covariance[0, :n_common, :n_common].copy(), own
+
     def _prior(self) -> tuple[FloatArray, FloatArray]:
         """Mean and precision (P,) of the parameters before any data."""
         n = self.n_joints
@@ -387,4 +413,4 @@ def _slipping(velocity: FloatArray) -> FloatArray:
 
 
 def _blocks(n_rows: int) -> list[slice]:
-    return [slice(start, start + BLOCK_ROWS) for start in range(0, n_rows, BLOCK_ROWS)]
+    return [slice(start, start + BLOCK_ROWS) for start in range(0, max(n_rows, 1), BLOCK_ROWS)]

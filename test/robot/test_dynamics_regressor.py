@@ -1,0 +1,81 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+from copy import deepcopy
+
+import numpy as np
+import pinocchio
+import pytest
+
+from ilr_dynamics.robot.description import load_description
+from ilr_dynamics.robot.dynamics_regressor import DynamicsRegressor
+from ilr_dynamics.robot.dynamics_terms import FRICTION_SPEEDS, N_WAVES, SIGN_SPEED
+from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
+
+
+@pytest.fixture(scope="module", params=["wam4", "wam7"])
+def dynamics(request):
+    return IdentifiedDynamics.from_description(load_description(request.param))
+
+
+@pytest.fixture(scope="module")
+def regressor(dynamics):
+    return DynamicsRegressor(
+        dynamics.placements,
+        dynamics.axes,
+        dynamics.gravity,
+        dynamics.motors,
+        dynamics.inertial_prior,
+    )
+
+
+@pytest.fixture(scope="module")
+def X(dynamics):
+    X = np.random.default_rng(0).normal(size=(20, 3 * dynamics.n_joints))
+    X[10:, dynamics.n_joints : 2 * dynamics.n_joints] *= 0.02
+    return X
+
+
+def columns_of_joint(regressor, x, joint):
+    """What the documentation of the module says, term by term."""
+    n = regressor.n_joints
+    q, qd, qdd = x[:n], x[n : 2 * n], x[2 * n :]
+    model = regressor._model
+    bodies = pinocchio.computeJointTorqueRegressor(model, model.createData(), q, qd, qdd)[joint]
+    accelerations, speeds = regressor.motors @ qdd, regressor.motors @ qd
+    signs = [np.tanh(speeds / speed) for speed in FRICTION_SPEEDS]
+    of_motors = [terms * regressor.motors[:, joint] for terms in (accelerations, speeds, *signs)]
+    angle, speed = q[joint], qd[joint]
+    waves = [wave(h * angle) for wave in (np.sin, np.cos) for h in range(1, N_WAVES + 1)]
+    sign = np.tanh(speed / SIGN_SPEED)
+    own = [np.tanh(speed / slow) for slow in FRICTION_SPEEDS]
+    own += [1.0, angle, angle**2, np.sin(angle), np.cos(angle)]
+    load = abs(bodies @ regressor.inertial.ravel())
+    return np.concatenate([bodies, *of_motors, own, [sign * load], sign * np.array(waves)])
+
+
+def test_columns_are_the_terms_of_the_formula(regressor, X):
+    expected = [
+        [columns_of_joint(regressor, x, joint) for joint in range(regressor.n_joints)] for x in X
+    ]
+    np.testing.assert_allclose(regressor(X), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_one_sample_after_the_other_has_the_columns_of_all_at_once(regressor, X):
+    single = [regressor(x[None]) for x in X]
+    np.testing.assert_allclose(np.concatenate(single), regressor(X), rtol=1e-12, atol=1e-12)
+
+
+def test_a_copy_of_one_that_was_used_is_as_good(regressor, X):
+    regressor(X[:1])
+    np.testing.assert_array_equal(deepcopy(regressor)(X[1:2]), regressor(X[1:2]))
+
+
+def test_the_doubt_is_that_of_the_whole_covariance(dynamics, regressor, X):
+    learned = dynamics.updated(X, X[:, : dynamics.n_joints], np.ones(len(X)))
+    arrays = learned.arrays()
+    columns = regressor(X)
+    doubt = np.einsum("tjp,jpq,tjq->tj", columns, arrays["posterior_covariance"], columns)
+    noise = np.diag(learned.noise_shape) * learned.dof / (learned.dof - 2.0)
+    np.testing.assert_allclose(learned.predict(X).factor, 1.0 + np.max(doubt / noise, axis=1))
+    for x, factor in zip(X, learned.predict(X).factor, strict=True):
+        np.testing.assert_allclose(learned.predict(x[None]).factor, factor)
