@@ -23,7 +23,7 @@ from .events import Event, Failed, Finished, Progressed, decode_event
 from .jobs import Job, encode_job
 from .pipe import Pipe
 
-__all__ = ["LearnerLimits", "LearnerProcess"]
+__all__ = ["CHRT", "LearnerLimits", "LearnerProcess"]
 
 WORKER_COMMAND = (sys.executable, "-P", "-m", "ilr_dynamics.learning.worker")
 LOG_TAIL = 4096
@@ -35,6 +35,7 @@ CANCEL_GRACE = 2.0
 NICENESS = 5
 # Gives a real-time priority back and becomes the program that follows.
 CHRT = shutil.which("chrt")
+"""None where it is not installed."""
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 

@@ -19,6 +19,7 @@ from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 
 from ilr_dynamics.exceptions import IlrDynamicsError
+from ilr_dynamics.learning.process import CHRT
 from ilr_dynamics.nodes import qos
 from ilr_dynamics.nodes.control_loop import ControlLoop
 from ilr_dynamics.nodes.control_settings import ControlSettings
@@ -104,7 +105,8 @@ class InverseDynamicsNode(LifecycleNode):
         assert self._loop is not None
         self._loop.activate()
         priority = self.get_parameter(PRIORITY_ROW.name).value
-        refusal = take_realtime_priority(priority, inherited=True)
+        # Without chrt a learner could give it back only when its Python has started.
+        refusal = take_realtime_priority(priority, inherited=CHRT is not None)
         if refusal:
             self._log.warning("realtime priority", refusal)
         return answer
