@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An arm in lock-step with the node, which runs as a process and is asked over DDS."""
 
+import contextlib
 import re
 import sys
 import time
@@ -160,8 +161,12 @@ class Bench:
 
     def learner(self) -> int:
         """Process id of the learner, once it runs; the arm moves on until then."""
-        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
-        while not (learners := children.read_text().split()):
+        parent = self.process.pid
+        children = Path(f"/proc/{parent}/task/{parent}/children")
+        # Until its program is loaded the node waits for it: stopped by then, it would for ever.
+        while not (learners := children.read_text().split()) or _program(learners[0]) == _program(
+            parent
+        ):
             self.cycle()
         return int(learners[0])
 
@@ -210,3 +215,9 @@ def trajectory(joints: list[str], path: JointPath, approach: float = 0.0) -> Joi
         point.time_from_start = Duration(sec=at.sec, nanosec=at.nanosec)
         message.points.append(point)
     return message
+
+
+def _program(pid):
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    return b""
