@@ -93,6 +93,7 @@ class Predictor:
         self._outputs = transforms.outputs
         self._screening = mixture.screening if screening is None else screening
         self._log_margin = self._screening.log_margin
+        self._unbounded = self._screening.unbounded
         n_inputs, n_regressors = self._inputs.location.size, mixture.maps.shape[2]
         self._is_linear = n_regressors == n_inputs + 1
         self._pairs = upper_triangle(n_inputs + 1)
@@ -210,10 +211,12 @@ class Predictor:
         np.log(bounds, out=bounds)
         bounds *= exponents
         np.subtract(constants, bounds, out=bounds)
-        # Any component's weight is a lower bound of the largest; this one's is rarely far from it.
+        # Any component's weight is a lower bound of the largest; this one's is rarely far from it,
+        # unless it is chosen because nothing is known of its distance.
+        bounds[self._unbounded] = -np.inf
         best = int(bounds.argmax())
         distance = max(coefficients[best].dot(products), 0.0)
-        bounds[-1] = np.inf
+        bounds[self._unbounded] = bounds[-1] = np.inf
         lowest = constants[best] - exponents[best] * math.log1p(distance) - self._log_margin
         # Of a damaged file: what is not a number shall be seen in the prediction.
         matters = bounds > lowest if math.isfinite(lowest) else np.ones(bounds.size, dtype=bool)

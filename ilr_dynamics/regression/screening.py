@@ -21,6 +21,7 @@ near the data.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,10 +76,15 @@ class Screening:
         bounds[:, :s, :s] = A
         bounds[:, :s, s] = bounds[:, s, :s] = -A_centres
         bounds[:, s, s] = np.sum(A_centres * (centres @ R), axis=1)
-        # No distance is shorter than none: such a component is always asked.
+        # No distance is shorter than none: such a component is always asked (`unbounded`).
         bounds[~is_sound] = 0.0
         bounds[:, s, s] += 1.0
         return cls(projection, form_coefficients(bounds))
+
+    @cached_property
+    def unbounded(self) -> NDArray[np.intp]:
+        """Components whose distance has no bound; theirs is none that tells who is near."""
+        return np.flatnonzero(~self.coefficients[:, :-1].any(axis=1))
 
     @property
     def log_margin(self) -> float:
@@ -101,11 +107,14 @@ class Screening:
         distances : (K,)
             One plus a lower bound of each component's squared distance to any of the rows.
         nearest : (n,)
-            The component whose bound is smallest.
+            The component whose bound is smallest, of those that have one.
         """
         products = pairwise_products(coordinates)
         distances = np.matmul(products, self.coefficients.T, out=buffer[: len(coordinates)])
-        return np.maximum(distances.min(axis=0), 1.0), distances.argmin(axis=1)
+        distances[:, self.unbounded] = np.inf
+        nearest = distances.argmin(axis=1)
+        distances[:, self.unbounded] = 1.0
+        return np.maximum(distances.min(axis=0), 1.0), nearest
 
 
 def _well_conditioned(forms: Array) -> tuple[Array, NDArray[np.bool_]]:

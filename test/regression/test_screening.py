@@ -71,6 +71,22 @@ def test_bounds_of_nearly_singular_widths_are_none_or_hold(spread):
     np.testing.assert_allclose([predictor(x)[0] for x in near[:50]], all_mean[:50], atol=1e-6)
 
 
+def test_a_component_without_a_bound_is_asked_but_hides_no_other(generator):
+    Q = random_forms(generator, 12, 6)
+    # So thin that its form cannot be inverted.
+    Q[3] = 0.0
+    Q[3, 0, 0] = 1e9
+    screening = Screening.from_forms(Q)
+    np.testing.assert_array_equal(screening.unbounded, [3])
+    coordinates = generator.normal(size=(7, 7)) @ screening.projection.T
+    coordinates[:, -1] = 1.0
+    bounds, nearest = screening.nearest(coordinates, np.empty((7, 12)))
+    assert bounds[3] == 1.0
+    others = Screening(screening.projection, np.delete(screening.coefficients, 3, axis=0))
+    _, expected = others.nearest(coordinates, np.empty((7, 11)))
+    np.testing.assert_array_equal(nearest, expected + (expected >= 3))
+
+
 def test_with_all_coordinates_the_bound_is_the_distance(generator):
     Q = random_forms(generator, 5, 2)
     screening = Screening.from_forms(Q)
