@@ -25,6 +25,7 @@ from .component_predictions import (
 from .estimator import Estimator
 from .fallback import Fallback
 from .features import Regressors
+from .influence import Influence
 from .mixture import MixturePosterior, MixturePrior
 from .predictive import PredictiveMixture
 from .predictor import Predictor
@@ -313,7 +314,10 @@ class MixtureRegressor(Estimator):
     def predictor(self) -> Predictor:
         """Return what predicts one input at a time, for control loops; later fits leave it be."""
         self._check_fitted()
-        return Predictor(self._mixture, self.transforms_)
+        mixture = self._mixture
+        # Those behind have none: the vacant ones of a hierarchy, and the unseen one.
+        influence = Influence.from_mixture(mixture, first=self.statistics_.shape[0])
+        return Predictor(mixture, self.transforms_, mixture.screening, influence)
 
     def save(
         self, path: str | os.PathLike[str], metadata: Mapping[str, Any] | None = None

@@ -4,18 +4,21 @@
 
 from __future__ import annotations
 
-import math
 import os
+from collections.abc import Callable
 from dataclasses import fields
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InvalidDataError, SnapshotError
+from .influence import Influence
 from .packed_arrays import open_arrays, write_arrays
 from .predictive import PredictiveMixture
 from .products import upper_triangle
+from .relevance import Relevance, products_of
 from .screening import Screening
 from .transforms import Transforms, pack_transforms, unpack_transforms
 from .validation import MAX_STANDARD_VALUE
@@ -27,11 +30,7 @@ Array = NDArray[np.float64]
 # Weight of the unseen component up to which the fallback, which costs as much as all local models
 # together, is not asked: what it says may then be a hundred deviations away without being felt.
 NEGLIGIBLE_FALLBACK = 1e-9
-# Share of components from which on all are evaluated in place: copying so many takes longer.
-MANY = 0.25
-# Up to so many components it costs more to leave out those whose weight proves negligible.
-FEW = 8
-SCREENING = "screening_"
+SCREENING, INFLUENCE = "screening_", "influence_"
 
 
 class Prediction(NamedTuple):
@@ -61,11 +60,12 @@ class Predictor:
     """
     Mean prediction and spread at one input, in the order of operations that is fastest for one.
 
-    Most components are ruled out by a bound on their weight (`screening`); only what is left is
-    looked at. What is left out weighs less than 1e-18 of the mixture, so that the mean is off by
-    at most that share of the distance between two local predictions, and the variance by that
-    share of its square and of the largest variance. Of what may matter weights are exact, that of
-    the unseen component always.
+    Most components are ruled out by a bound (`relevance`); only what is left is looked at. What is
+    left out of those with samples weighs less than 1e-18 of the mixture, so that the mean is off
+    by at most that share of the distance between two local predictions, and the variance by that
+    share of its square and of the largest variance. The vacant components of a hierarchy are left
+    out where that changes mean and spread by less than 1e-7 scales (`influence`). The unseen
+    component is always asked.
 
     NumPy's calls cost as much as what they do, so there are as few as possible: arrays are worked
     on in place, and methods are called where functions of the same name would only look for them.
@@ -77,35 +77,35 @@ class Predictor:
     transforms
         Between physical and standard units, and what the mixture is added to.
     screening
-        The mixture's, where it is known already.
+        Bounds of the distances of its components.
+    influence
+        Of those without samples on the prediction.
     """
 
     def __init__(
         self,
         mixture: PredictiveMixture,
         transforms: Transforms,
-        screening: Screening | None = None,
+        screening: Screening,
+        influence: Influence,
     ) -> None:
         self._mixture = mixture
         self._transforms = transforms
+        self._screening, self._influence = screening, influence
         self._regressors = transforms.regressors
         self._inputs = transforms.regressors.scaling
         self._outputs = transforms.outputs
-        self._screening = mixture.screening if screening is None else screening
-        self._log_margin = self._screening.log_margin
-        self._unbounded = self._screening.unbounded
         n_inputs, n_regressors = self._inputs.location.size, mixture.maps.shape[2]
         self._is_linear = n_regressors == n_inputs + 1
         self._pairs = upper_triangle(n_inputs + 1)
         self._regressor_pairs = upper_triangle(n_regressors)
-        self._coordinate_pairs = upper_triangle(len(self._screening.projection))
         self._variances = np.ascontiguousarray(
             np.diagonal(mixture.covariances(), axis1=1, axis2=2)
         )
+        self._relevance = Relevance(mixture, screening, influence, self._variances)
         # Of one query after the other; nothing of it is given away.
         self._z = np.ones(n_inputs + 1)
         self._x = self._z[:-1]
-        self._bounds = np.empty(mixture.dofs.size)
 
     @property
     def has_fallback(self) -> bool:
@@ -139,17 +139,16 @@ class Predictor:
         x = np.asarray(x, dtype=float)
         self._standardise(x)
         z, n_outputs = self._z, self._outputs.location.size
-        products = _products(z, self._pairs)
-        chosen, weights = self._weights(products)
-
-        u = z
+        u = z if self._is_linear else self._regressors(x[None])[0]
+        products = products_of(z, self._pairs)
+        chosen, weights = self._relevance(z, products, u.dot(u))
         if not self._is_linear:
-            u = self._regressors(x[None])[0]
-            products = _products(u, self._regressor_pairs)
+            products = products_of(u, self._regressor_pairs)
+        rows = _rows(chosen)
         # One flat matrix-vector product: NumPy would call BLAS once a component.
-        means = self._mixture.maps.take(chosen, axis=0).reshape(-1, u.size).dot(u)
+        means = rows(self._mixture.maps).reshape(-1, u.size).dot(u)
         means = means.reshape(-1, n_outputs)
-        widening = self._mixture.widening_coefficients.take(chosen, axis=0).dot(products)
+        widening = rows(self._mixture.widening_coefficients).dot(products)
         widening += 1.0
         prior_mean, fallback = self._transforms.prior_mean, self._transforms.fallback
         added = prior_mean(x[None])[0] if prior_mean is not None else 0.0
@@ -170,8 +169,7 @@ class Predictor:
         # Spread around the mixture's mean, not E[y^2] - mean^2: no cancellation.
         means -= mean
         means *= means
-        variances = self._variances.take(chosen, axis=0)
-        variances *= widening[:, None]
+        variances = rows(self._variances) * widening[:, None]
         variances += means
         mean *= self._outputs.scale
         mean += self._outputs.location
@@ -200,52 +198,14 @@ class Predictor:
                 f"the location, got {x.tolist()}"
             )
 
-    def _weights(self, products: Array) -> tuple[NDArray[np.intp], Array]:
-        """Select the components with a weight that matters, and the last; give their weights."""
-        constants, exponents = self._mixture.log_constants, self._mixture.exponents
-        coefficients = self._mixture.distance_coefficients
-        screening, bounds = self._screening, self._bounds
-        coordinates = _products(screening.projection.dot(self._z), self._coordinate_pairs)
-        np.dot(screening.coefficients, coordinates, out=bounds)
-        np.maximum(bounds, 1.0, out=bounds)
-        np.log(bounds, out=bounds)
-        bounds *= exponents
-        np.subtract(constants, bounds, out=bounds)
-        # Any component's weight is a lower bound of the largest; this one's is rarely far from it,
-        # unless it is chosen because nothing is known of its distance.
-        bounds[self._unbounded] = -np.inf
-        best = int(bounds.argmax())
-        distance = max(coefficients[best].dot(products), 0.0)
-        bounds[self._unbounded] = bounds[-1] = np.inf
-        lowest = constants[best] - exponents[best] * math.log1p(distance) - self._log_margin
-        # Of a damaged file: what is not a number shall be seen in the prediction.
-        matters = bounds > lowest if math.isfinite(lowest) else np.ones(bounds.size, dtype=bool)
-        chosen = matters.nonzero()[0]
-        if chosen.size < MANY * bounds.size:
-            distances = coefficients.take(chosen, axis=0).dot(products)
-        else:
-            distances = coefficients.dot(products).take(chosen)
-        np.maximum(distances, 0.0, out=distances)
-        log_weights = np.log1p(distances, out=distances)
-        log_weights *= exponents.take(chosen)
-        np.subtract(constants.take(chosen), log_weights, out=log_weights)
-        largest = log_weights.max()
-        if chosen.size > FEW:
-            matters = log_weights > largest - self._log_margin
-            matters[-1] = True
-            chosen, log_weights = chosen[matters], log_weights[matters]
-        log_weights -= largest
-        weights = np.exp(log_weights, out=log_weights)
-        weights /= weights.sum()
-        return chosen, weights
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a file that `open` maps into memory."""
         arrays = {
             field.name: getattr(self._mixture, field.name) for field in fields(self._mixture)
         }
-        for field in fields(self._screening):
-            arrays[SCREENING + field.name] = getattr(self._screening, field.name)
+        for prefix, part in ((SCREENING, self._screening), (INFLUENCE, self._influence)):
+            for field in fields(part):
+                arrays[prefix + field.name] = getattr(part, field.name)
         header, parts = pack_transforms(self._transforms)
         write_arrays(path, {**arrays, **parts}, header)
 
@@ -271,25 +231,30 @@ class Predictor:
         expected = _expected_shapes(n, d, q, transforms.regressors.n_inputs)
         n_coordinates = shapes.get(SCREENING + "projection", (0,))[0]
         screening_shapes = _screening_shapes(n, n_coordinates, transforms.regressors.n_inputs)
+        # The unseen component, and vacant ones where no fallback speaks for them.
+        n_rest = shapes.get(INFLUENCE + "floors", (0,))[0] if transforms.fallback is None else 1
+        n_rest = max(1, min(n_rest, n - 1))
+        influence_shapes = _influence_shapes(n, d, n_rest)
         parts = {name: array.shape for name, array in pack_transforms(transforms)[1].items()}
-        if shapes != {**expected, **screening_shapes, **parts}:
+        if shapes != {**expected, **screening_shapes, **influence_shapes, **parts}:
             raise SnapshotError(f"the arrays of {path} make no predictor: {shapes}")
         screening = Screening(*(arrays[name] for name in screening_shapes))
+        influence = Influence(*(arrays[name] for name in influence_shapes))
         mixture = {name: arrays[name] for name in expected}
         # What overflows is told by a prediction.
         with np.errstate(all="ignore"):
-            predictor = cls(PredictiveMixture(**mixture), transforms, screening)
+            predictor = cls(PredictiveMixture(**mixture), transforms, screening, influence)
             found = predictor.query(transforms.regressors.scaling.location)
         if not np.all(np.isfinite([*found.mean, *found.std, found.unseen_weight])):
             raise SnapshotError(f"the file {path} makes no predictor: it predicts {found}")
         return predictor
 
 
-def _products(z: Array, pairs: tuple[NDArray[np.intp], NDArray[np.intp]]) -> Array:
-    """Products of all pairs of entries of one vector; see `products.pairwise_products`."""
-    products = z.take(pairs[0])
-    products *= z.take(pairs[1])
-    return products
+def _rows(chosen: NDArray[np.intp]) -> Callable[[Array], Array]:
+    """Copy of the chosen rows of an array, or where they lie one behind the other a view."""
+    if chosen[-1] - chosen[0] == chosen.size - 1:
+        return itemgetter(slice(chosen[0], chosen[-1] + 1))
+    return lambda array: array.take(chosen, axis=0)
 
 
 def _expected_shapes(n: int, d: int, q: int, m: int) -> dict[str, tuple[int, ...]]:
@@ -310,4 +275,13 @@ def _screening_shapes(n: int, c: int, m: int) -> dict[str, tuple[int, ...]]:
     return {
         SCREENING + "projection": (c, m + 1),
         SCREENING + "coefficients": (n, c * (c + 1) // 2),
+    }
+
+
+def _influence_shapes(n: int, d: int, r: int) -> dict[str, tuple[int, ...]]:
+    """Shapes of the influence of the last r of n components."""
+    return {
+        INFLUENCE + "floors": (r, d),
+        INFLUENCE + "growths": (r, d),
+        INFLUENCE + "steepness": (n, d),
     }
