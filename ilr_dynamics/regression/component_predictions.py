@@ -72,11 +72,14 @@ def mean_and_variance(
 ) -> tuple[Array, Array]:
     """Mean and variance (n, d) of each output of the mixture, in standard units."""
     weights, means = predictions.weights, predictions.means
-    mean = np.einsum("nk,nkd->nd", weights, means)
-    # Spread around the mixture's mean, not E[y^2] - mean^2: no cancellation.
-    between = np.einsum("nk,nkd->nd", weights, (means - mean[:, None, :]) ** 2)
-    noise = np.diagonal(mixture.covariances(), axis1=1, axis2=2)
-    return mean, between + (weights * predictions.factors) @ noise
+    mean = np.matmul(weights[:, None, :], means)
+    # Spread around the mixture's mean, not E[y^2] - mean^2: no cancellation. In place, of which
+    # there is a number for each row, component and output.
+    between = means - mean
+    between *= between
+    variance = np.matmul(weights[:, None, :], between)[:, 0]
+    variance += (weights * predictions.factors) @ mixture.variances()
+    return mean[:, 0], variance
 
 
 def most_probable_only(predictions: ComponentPredictions) -> ComponentPredictions:

@@ -69,7 +69,7 @@ class Influence:
     @classmethod
     def from_mixture(cls, mixture: PredictiveMixture, first: int) -> Influence:
         """Evaluate what does not depend on the query."""
-        noise = np.diagonal(mixture.covariances()[first:], axis1=1, axis2=2)
+        noise = mixture.variances()[first:]
         widening = forms(mixture.widening_coefficients[first:])
         centres, _ = centres_and_covariances(widening)
         least = widening[:, -1, -1] + np.einsum("ki,ki->k", widening[:, :-1, -1], centres)

@@ -352,9 +352,12 @@ class MixtureRegressor(Estimator):
         self, X: Array
     ) -> Iterator[tuple[NDArray[np.intp], PredictiveMixture, ComponentPredictions]]:
         """Some rows of inputs (n, m), the part of the mixture that matters, and what it says."""
+        # Of all inputs at once: a fallback's calls cost as much as what they do.
+        unseen = self._unseen(X)
         for rows, mixture, predictions in self._mixture.relevant_predictions(self.regressors_(X)):
-            if self.fallback_ is not None:
-                predictions = self._with_fallback(predictions, X[rows])
+            if unseen is not None:
+                mean, factor = unseen
+                predictions = with_unseen_prediction(predictions, mean[rows], factor[rows])
             yield rows, mixture, predictions
 
     def _predictions(self, X: Array) -> Iterator[ComponentPredictions]:
@@ -366,13 +369,20 @@ class MixtureRegressor(Estimator):
             start = rows.stop
 
     def _with_fallback(self, block: ComponentPredictions, X: Array) -> ComponentPredictions:
-        assert self.fallback_ is not None
+        unseen = self._unseen(X)
+        assert unseen is not None
+        return with_unseen_prediction(block, *unseen)
+
+    def _unseen(self, X: Array) -> tuple[Array, Array] | None:
+        """What the fallback, if any, says at inputs (n, m): mean (n, d) and widening (n,)."""
+        if self.fallback_ is None:
+            return None
         prediction = self.fallback_.predict(X)
         # In the units of the mixture, to which the prior mean is added again.
         mean = (prediction.mean - self._physical(np.zeros_like(prediction.mean), X)) / (
             self.output_scaling_.scale
         )
-        return with_unseen_prediction(block, mean, prediction.factor)
+        return mean, prediction.factor
 
     def _physical(self, outputs: Array, X: Array) -> Array:
         """Outputs (n, ..., d) at inputs (n, m) in physical units, the prior mean added."""

@@ -21,11 +21,11 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from .component_predictions import ComponentPredictions
 from .linear_algebra import cholesky, log_determinant, multivariate_log_gamma
 from .mixture import MixturePosterior
+from .neighbourhoods import BLOCK_ROWS, NEIGHBOURS, neighbourhoods
 from .products import form_coefficients, forms, pairwise_products
 from .screening import Screening
 
@@ -34,11 +34,6 @@ __all__ = ["PredictiveMixture"]
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-# Rows worked on at a time: bounds the memory of arrays over (rows, components, outputs).
-BLOCK_ROWS = 512
-# Inputs that are worked on together when only the components near them are asked: more share a
-# matrix product, fewer have fewer components in common.
-NEIGHBOURS = 64
 # Of fewer inputs or components all are asked: finding out which matter would take longer.
 FEW_ROWS = 4 * NEIGHBOURS
 FEW_COMPONENTS = 64
@@ -126,6 +121,11 @@ class PredictiveMixture:
         """Length d of an output."""
         return int(self.maps.shape[1])
 
+    def variances(self) -> Array:
+        """Diagonals (K + 1, d) of `covariances`."""
+        noise = np.diagonal(self.noise_shapes, axis1=1, axis2=2)
+        return noise * (self.dofs / (self.dofs - 2.0))[:, None]
+
     def covariances(self) -> Array:
         """Covariance (K + 1, d, d) of each component where the map is certain (factor 1)."""
         return self.noise_shapes * (self.dofs / (self.dofs - 2.0))[:, None, None]
@@ -137,8 +137,8 @@ class PredictiveMixture:
 
     def predict(self, U: Array) -> ComponentPredictions:
         """What all components say of regressors (n, q)."""
-        gate_products, products = self._products(U)
-        return self._predict(U, products, self._log_densities(gate_products))
+        gate_products, products = self.products(U)
+        return self._predict(U, products, self.log_densities(gate_products))
 
     def relevant_predictions(
         self, U: Array
@@ -164,26 +164,21 @@ class PredictiveMixture:
                 rows = np.arange(start, min(start + BLOCK_ROWS, n))
                 yield rows, self, self.predict(U[rows])
             return
-        order = cKDTree(self._coordinates(U), leafsize=NEIGHBOURS, compact_nodes=False).indices
-        # Of one neighbourhood after the other: to ask for new memory takes as long as the product.
-        buffer = np.empty((NEIGHBOURS, self.dofs.size))
-        for start in range(0, n, BLOCK_ROWS):
-            rows = order[start : start + BLOCK_ROWS]
-            block = U[rows]
-            coordinates = self._coordinates(block)
-            gate_products, products = self._products(block)
-            for first in range(0, len(rows), NEIGHBOURS):
-                near = slice(first, first + NEIGHBOURS)
-                chosen, log_densities = self._relevant(
-                    coordinates[near], gate_products[near], buffer
-                )
-                part = self._part(chosen)
-                predictions = part._predict(block[near], products[near], log_densities)
-                yield rows[near], part, predictions
+        for near in neighbourhoods(self, U):
+            log_densities = self.log_densities(near.gate_products, near.chosen)
+            relative = log_densities - log_densities.max(axis=1, keepdims=True)
+            matters = relative.max(axis=0) > -self.screening.log_margin
+            matters[-1] = True
+            part = self._part(near.chosen[matters])
+            yield (
+                near.rows,
+                part,
+                part._predict(near.U, near.products, log_densities[:, matters]),
+            )
 
     def distances(self, U: Array) -> Array:
         """Scaled squared distance (n, K + 1) of regressors (n, q) to each centre."""
-        gate_products, _ = self._products(U)
+        gate_products, _ = self.products(U)
         return np.maximum(gate_products @ self.distance_coefficients.T, 0.0)
 
     def _predict(self, U: Array, products: Array, log_densities: Array) -> ComponentPredictions:
@@ -197,7 +192,7 @@ class PredictiveMixture:
             factors=1.0 + products @ self.widening_coefficients.T,
         )
 
-    def _log_densities(self, gate_products: Array, chosen: Indices | slice = slice(None)) -> Array:
+    def log_densities(self, gate_products: Array, chosen: Indices | slice = slice(None)) -> Array:
         """Log weight (n, c) of the chosen components, not normalised."""
         distances = gate_products @ self.distance_coefficients[chosen].T
         np.maximum(distances, 0.0, out=distances)
@@ -206,31 +201,12 @@ class PredictiveMixture:
         log_densities += self.log_constants[chosen]
         return log_densities
 
-    def _relevant(
-        self, coordinates: Array, gate_products: Array, buffer: Array
-    ) -> tuple[Indices, Array]:
-        """Select the components that matter to any of n rows, and the last; log weights (n, c)."""
-        bounds, best = self.screening.nearest(coordinates, buffer)
-        np.log(bounds, out=bounds)
-        bounds *= -self.exponents
-        bounds += self.log_constants
-        bounds[-1] = np.inf
-        # Any component's weight is a lower bound of a row's largest; this one's is close to it.
-        distance = np.einsum("np,np->n", gate_products, self.distance_coefficients[best])
-        largest = self.log_constants[best] - self.exponents[best] * np.log1p(distance.clip(0.0))
-        margin = self.screening.log_margin
-        chosen = np.flatnonzero(bounds > largest.min() - margin)
-        log_densities = self._log_densities(gate_products, chosen)
-        relative = log_densities - log_densities.max(axis=1, keepdims=True)
-        matters = relative.max(axis=0) > -margin
-        matters[-1] = True
-        return chosen[matters], log_densities[:, matters]
-
     def _part(self, chosen: Indices) -> PredictiveMixture:
-        """Keep some of the components."""
-        return PredictiveMixture(
-            **{field.name: getattr(self, field.name)[chosen] for field in fields(self)}
-        )
+        """Keep some of the components, of which distances are known: no row of these."""
+        kept = {field.name: getattr(self, field.name) for field in fields(self)}
+        coefficients = kept.pop("distance_coefficients")
+        parts = {name: array.take(chosen, axis=0) for name, array in kept.items()}
+        return PredictiveMixture(distance_coefficients=coefficients[:0], **parts)
 
     def _gate_inputs(self, U: Array) -> Array:
         """Inputs [x, 1] (n, m + 1) of regressors (n, q), which hold features besides."""
@@ -238,11 +214,11 @@ class PredictiveMixture:
             return U
         return np.delete(U, np.s_[self.n_inputs : -1], axis=1)
 
-    def _coordinates(self, U: Array) -> Array:
+    def coordinates(self, U: Array) -> Array:
         """What the screening looks at, (n, s + 1), of regressors (n, q)."""
         return self._gate_inputs(U) @ self.screening.projection.T
 
-    def _products(self, U: Array) -> tuple[Array, Array]:
+    def products(self, U: Array) -> tuple[Array, Array]:
         """Products of inputs [x, 1] and of regressors (n, q): the same without features."""
         gate_products = pairwise_products(self._gate_inputs(U))
         has_features = U.shape[1] > self.n_inputs + 1

@@ -99,9 +99,7 @@ class Predictor:
         self._is_linear = n_regressors == n_inputs + 1
         self._pairs = upper_triangle(n_inputs + 1)
         self._regressor_pairs = upper_triangle(n_regressors)
-        self._variances = np.ascontiguousarray(
-            np.diagonal(mixture.covariances(), axis1=1, axis2=2)
-        )
+        self._variances = mixture.variances()
         self._relevance = Relevance(mixture, screening, influence, self._variances)
         # Of one query after the other; nothing of it is given away.
         self._z = np.ones(n_inputs + 1)

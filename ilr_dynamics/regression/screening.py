@@ -93,7 +93,7 @@ class Screening:
 
     def nearest(self, coordinates: Array, buffer: Array) -> tuple[Array, NDArray[np.intp]]:
         """
-        Bounds over rows near each other.
+        Bounds for rows near each other.
 
         Parameters
         ----------
@@ -104,8 +104,9 @@ class Screening:
 
         Returns
         -------
-        distances : (K,)
-            One plus a lower bound of each component's squared distance to any of the rows.
+        distances : (n, K)
+            One plus a lower bound of each component's squared distance to each of the rows, in
+            the buffer.
         nearest : (n,)
             The component whose bound is smallest, of those that have one.
         """
@@ -114,7 +115,7 @@ class Screening:
         distances[:, self.unbounded] = np.inf
         nearest = distances.argmin(axis=1)
         distances[:, self.unbounded] = 1.0
-        return np.maximum(distances.min(axis=0), 1.0), nearest
+        return distances, nearest
 
 
 def _well_conditioned(forms: Array) -> tuple[Array, NDArray[np.bool_]]:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ilr_dynamics.regression import HILR, ILR, LinearFallback
+from ilr_dynamics.regression import HILR, ILR, LinearFallback, neighbourhoods
 from ilr_dynamics.regression.products import form_coefficients, forms, pairwise_products
 from ilr_dynamics.regression.screening import NEGLIGIBLE_WEIGHT, Screening
 
@@ -39,17 +39,17 @@ def test_distances_in_fewer_coordinates_are_never_longer(seed, n, m):
     coordinates = Z @ screening.projection.T
     for row in range(len(Z)):
         bounds, _ = screening.nearest(coordinates[row : row + 1], np.empty((1, n)))
-        assert np.all(bounds <= exact[row] * (1.0 + 1e-6))
+        assert np.all(bounds[0] <= exact[row] * (1.0 + 1e-6))
 
 
-def test_bounds_over_several_rows_hold_for_each(generator):
+def test_bounds_of_several_rows_are_those_of_each(generator):
     Q = random_forms(generator, 12, 6)
     screening = Screening.from_forms(Q)
     coordinates = generator.normal(size=(7, 7)) @ screening.projection.T
     coordinates[:, -1] = 1.0
     together, nearest = screening.nearest(coordinates, np.empty((9, 12)))
     apart = [screening.nearest(row[None], np.empty((1, 12))) for row in coordinates]
-    np.testing.assert_allclose(together, np.min([bounds for bounds, _ in apart], axis=0))
+    np.testing.assert_allclose(together, np.concatenate([bounds for bounds, _ in apart]))
     np.testing.assert_array_equal(nearest, [best[0] for _, best in apart])
 
 
@@ -81,7 +81,7 @@ def test_a_component_without_a_bound_is_asked_but_hides_no_other(generator):
     coordinates = generator.normal(size=(7, 7)) @ screening.projection.T
     coordinates[:, -1] = 1.0
     bounds, nearest = screening.nearest(coordinates, np.empty((7, 12)))
-    assert bounds[3] == 1.0
+    assert np.all(bounds[:, 3] == 1.0)
     others = Screening(screening.projection, np.delete(screening.coefficients, 3, axis=0))
     _, expected = others.nearest(coordinates, np.empty((7, 11)))
     np.testing.assert_array_equal(nearest, expected + (expected >= 3))
@@ -92,7 +92,7 @@ def test_with_all_coordinates_the_bound_is_the_distance(generator):
     screening = Screening.from_forms(Q)
     z = np.array([[0.3, -2.0, 1.0]])
     bounds, _ = screening.nearest(z @ screening.projection.T, np.empty((1, 5)))
-    np.testing.assert_allclose(bounds, 1.0 + np.einsum("i,kij,j->k", z[0], Q, z[0]), rtol=1e-9)
+    np.testing.assert_allclose(bounds[0], 1.0 + np.einsum("i,kij,j->k", z[0], Q, z[0]), rtol=1e-9)
 
 
 def test_forms_are_recovered_from_their_coefficients(generator):
@@ -137,7 +137,10 @@ def in_small_pieces(call, X):
     return [np.concatenate(part) for part in zip(*parts, strict=True)]
 
 
-def test_many_inputs_are_answered_as_few_are(crowded):
+@pytest.mark.parametrize("many_candidates", [0, 1000])
+def test_many_inputs_are_answered_as_few_are(crowded, many_candidates, monkeypatch):
+    # Whether or not each row is asked for its own.
+    monkeypatch.setattr(neighbourhoods, "MANY_CANDIDATES", many_candidates)
     assert crowded.n_active_ > 64
     X = queries(600)
     mean, std = crowded.predict(X, return_std=True)
@@ -169,7 +172,9 @@ def test_single_queries_are_answered_as_all_components_do(crowded):
     )
 
 
-def test_what_is_left_out_is_negligible(crowded):
+@pytest.mark.parametrize("many_candidates", [0, 1000])
+def test_what_is_left_out_is_negligible(crowded, many_candidates, monkeypatch):
+    monkeypatch.setattr(neighbourhoods, "MANY_CANDIDATES", many_candidates)
     mixture = crowded._mixture
     U = crowded.regressors_(queries(600))
     n_asked, seen = [], np.zeros(len(U), dtype=int)
