@@ -5,7 +5,7 @@ Many inputs at once: those near each other together, with the components that ca
 
 The bounds of `screening` are one matrix product for all inputs of a neighbourhood, and so is what
 the components say that are left. Of 1,745 they leave three or four to each of 64 inputs and eighty
-to all of them: to ask each pair of an input and a component alone takes no less time.
+to all of them. To ask each pair of an input and a component alone was tried: it takes as long.
 """
 
 from __future__ import annotations
@@ -76,23 +76,22 @@ def neighbourhoods(mixture: PredictiveMixture, U: Array) -> Iterator[Neighbourho
         gate_products, products = mixture.products(block)
         for first in range(0, len(rows), NEIGHBOURS):
             near = slice(first, first + NEIGHBOURS)
-            chosen = _candidates(mixture, coordinates[rows[near]], gate_products[near], buffer)
-            yield Neighbourhood(
-                rows[near], block[near], gate_products[near], products[near], chosen
-            )
+            for some, chosen in _candidates(
+                mixture, coordinates[rows[near]], gate_products[near], buffer
+            ):
+                asking = some + first
+                yield Neighbourhood(
+                    rows[asking], block[asking], gate_products[asking], products[asking], chosen
+                )
 
 
 def _candidates(
     mixture: PredictiveMixture, coordinates: Array, gate_products: Array, buffer: Array
-) -> Indices:
-    """Components that can matter to one of n rows, and the last."""
+) -> Iterator[tuple[Indices, Indices]]:
+    """Rows, of n, and the components that can matter to one of them, and the last."""
     constants, exponents = mixture.log_constants, mixture.exponents
-    distances, best = mixture.screening.nearest(coordinates, buffer)
-    # Any component's weight is a lower bound of a row's largest; this one's is close to it.
-    distance = np.einsum(
-        "np,np->n", gate_products, mixture.distance_coefficients.take(best, axis=0)
-    )
-    largest = constants.take(best) - exponents.take(best) * np.log1p(distance.clip(0.0))
+    distances = mixture.screening.distances(coordinates, buffer)
+    largest = _large_log_densities(mixture, distances, gate_products)
     lowest = largest - mixture.screening.log_margin
     # By a logarithm a component, what the rows together rule out.
     bounds = np.log(np.maximum(distances.min(axis=0), 1.0))
@@ -101,7 +100,8 @@ def _candidates(
     bounds[-1] = np.inf
     chosen = (bounds > lowest.min()).nonzero()[0]
     if chosen.size < MANY_CANDIDATES:
-        return chosen
+        yield np.arange(len(coordinates)), chosen
+        return
     # A row far from the others has a small largest weight, which is none of theirs: what each row
     # does not rule out.
     bounds = np.maximum(distances.take(chosen, axis=1), 1.0)
@@ -109,4 +109,32 @@ def _candidates(
     bounds *= -exponents.take(chosen)
     bounds += constants.take(chosen)
     bounds[:, -1] = np.inf
-    return chosen[np.any(bounds > lowest[:, None], axis=0)]
+    can_matter = bounds > lowest[:, None]
+    is_hungry = can_matter.sum(axis=1) > MANY_CANDIDATES
+    # The others need not ask what those do that are far from all narrow components.
+    for rows in ((~is_hungry).nonzero()[0], is_hungry.nonzero()[0]):
+        if rows.size:
+            yield rows, chosen[can_matter[rows].any(axis=0)]
+
+
+def _large_log_densities(
+    mixture: PredictiveMixture, distances: Array, gate_products: Array
+) -> Array:
+    """Log weight (n,) of a component of each row that is close to the largest."""
+    # Any component's weight is a lower bound of a row's largest. That of the nearest narrow one is
+    # close to it; of the wide ones, which are near everywhere, where no narrow one is. One without
+    # a bound would be nearest everywhere.
+    unbounded = mixture.screening.unbounded
+    distances[:, unbounded] = np.inf
+    n_narrow = mixture.n_narrow
+    nearest = [distances[:, :n_narrow].argmin(axis=1)]
+    if n_narrow < mixture.dofs.size - 1:
+        nearest.append(distances[:, n_narrow:].argmin(axis=1) + n_narrow)
+    distances[:, unbounded] = 1.0
+    log_densities = []
+    for best in nearest:
+        coefficients = mixture.distance_coefficients.take(best, axis=0)
+        distance = np.einsum("np,np->n", gate_products, coefficients).clip(0.0)
+        exponents, constants = mixture.exponents.take(best), mixture.log_constants.take(best)
+        log_densities.append(constants - exponents * np.log1p(distance))
+    return np.max(log_densities, axis=0)

@@ -83,7 +83,7 @@ class Screening:
 
     @cached_property
     def unbounded(self) -> NDArray[np.intp]:
-        """Components whose distance has no bound; theirs is none that tells who is near."""
+        """Components whose distance has no bound, which tells nothing of who is near."""
         return np.flatnonzero(~self.coefficients[:, :-1].any(axis=1))
 
     @property
@@ -91,7 +91,7 @@ class Screening:
         """How far below the largest log weight those lie that are all together negligible."""
         return float(np.log(len(self.coefficients) / NEGLIGIBLE_WEIGHT))
 
-    def nearest(self, coordinates: Array, buffer: Array) -> tuple[Array, NDArray[np.intp]]:
+    def distances(self, coordinates: Array, buffer: Array) -> Array:
         """
         Bounds for rows near each other.
 
@@ -107,15 +107,9 @@ class Screening:
         distances : (n, K)
             One plus a lower bound of each component's squared distance to each of the rows, in
             the buffer.
-        nearest : (n,)
-            The component whose bound is smallest, of those that have one.
         """
         products = pairwise_products(coordinates)
-        distances = np.matmul(products, self.coefficients.T, out=buffer[: len(coordinates)])
-        distances[:, self.unbounded] = np.inf
-        nearest = distances.argmin(axis=1)
-        distances[:, self.unbounded] = 1.0
-        return distances, nearest
+        return np.matmul(products, self.coefficients.T, out=buffer[: len(coordinates)])
 
 
 def _well_conditioned(forms: Array) -> tuple[Array, NDArray[np.bool_]]:

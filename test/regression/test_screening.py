@@ -1,5 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -38,7 +40,7 @@ def test_distances_in_fewer_coordinates_are_never_longer(seed, n, m):
     exact = 1.0 + pairwise_products(Z) @ form_coefficients(Q).T
     coordinates = Z @ screening.projection.T
     for row in range(len(Z)):
-        bounds, _ = screening.nearest(coordinates[row : row + 1], np.empty((1, n)))
+        bounds = screening.distances(coordinates[row : row + 1], np.empty((1, n)))
         assert np.all(bounds[0] <= exact[row] * (1.0 + 1e-6))
 
 
@@ -47,10 +49,9 @@ def test_bounds_of_several_rows_are_those_of_each(generator):
     screening = Screening.from_forms(Q)
     coordinates = generator.normal(size=(7, 7)) @ screening.projection.T
     coordinates[:, -1] = 1.0
-    together, nearest = screening.nearest(coordinates, np.empty((9, 12)))
-    apart = [screening.nearest(row[None], np.empty((1, 12))) for row in coordinates]
-    np.testing.assert_allclose(together, np.concatenate([bounds for bounds, _ in apart]))
-    np.testing.assert_array_equal(nearest, [best[0] for _, best in apart])
+    together = screening.distances(coordinates, np.empty((9, 12)))
+    apart = [screening.distances(row[None], np.empty((1, 12)))[0] for row in coordinates]
+    np.testing.assert_allclose(together, apart)
 
 
 @pytest.mark.parametrize("spread", [1e-3, 1e-5, 1e-6])
@@ -71,27 +72,11 @@ def test_bounds_of_nearly_singular_widths_are_none_or_hold(spread):
     np.testing.assert_allclose([predictor(x)[0] for x in near[:50]], all_mean[:50], atol=1e-6)
 
 
-def test_a_component_without_a_bound_is_asked_but_hides_no_other(generator):
-    Q = random_forms(generator, 12, 6)
-    # So thin that its form cannot be inverted.
-    Q[3] = 0.0
-    Q[3, 0, 0] = 1e9
-    screening = Screening.from_forms(Q)
-    np.testing.assert_array_equal(screening.unbounded, [3])
-    coordinates = generator.normal(size=(7, 7)) @ screening.projection.T
-    coordinates[:, -1] = 1.0
-    bounds, nearest = screening.nearest(coordinates, np.empty((7, 12)))
-    assert np.all(bounds[:, 3] == 1.0)
-    others = Screening(screening.projection, np.delete(screening.coefficients, 3, axis=0))
-    _, expected = others.nearest(coordinates, np.empty((7, 11)))
-    np.testing.assert_array_equal(nearest, expected + (expected >= 3))
-
-
 def test_with_all_coordinates_the_bound_is_the_distance(generator):
     Q = random_forms(generator, 5, 2)
     screening = Screening.from_forms(Q)
     z = np.array([[0.3, -2.0, 1.0]])
-    bounds, _ = screening.nearest(z @ screening.projection.T, np.empty((1, 5)))
+    bounds = screening.distances(z @ screening.projection.T, np.empty((1, 5)))
     np.testing.assert_allclose(bounds[0], 1.0 + np.einsum("i,kij,j->k", z[0], Q, z[0]), rtol=1e-9)
 
 
@@ -187,6 +172,25 @@ def test_what_is_left_out_is_negligible(crowded, many_candidates, monkeypatch):
     assert np.all(seen == 1)
     # Else nothing is gained.
     assert np.mean(n_asked) < 0.7 * mixture.dofs.size
+
+
+def test_a_component_without_a_bound_is_asked_but_hides_no_other(crowded):
+    mixture, U = crowded._mixture, crowded.regressors_(queries(600)[:200])
+    U = np.concatenate([U, U + 1e-3])
+    Q = forms(mixture.distance_coefficients)
+    # So thin that its form cannot be inverted.
+    Q[3] = 0.0
+    Q[3, 0, 0] = 1e12
+    thin = replace(mixture, distance_coefficients=form_coefficients(Q))
+    np.testing.assert_array_equal(thin.screening.unbounded, [3])
+    n_asked = []
+    for near in neighbourhoods.neighbourhoods(thin, U):
+        assert 3 in near.chosen
+        n_asked.append(near.chosen.size)
+        weights = thin.predict(near.U).weights
+        left_out = np.delete(weights, near.chosen, axis=1)
+        assert np.all(left_out.sum(axis=1) <= 2.0 * NEGLIGIBLE_WEIGHT)
+    assert np.mean(n_asked) < 0.7 * thin.dofs.size
 
 
 def test_input_regions_hold_the_samples(crowded):
