@@ -33,7 +33,7 @@ BLOCK_ROWS = 512
 NEIGHBOURS = 64
 # From so many components on that one for all rows leaves, asking them costs more than asking
 # every row for its own.
-MANY_CANDIDATES = 128
+MANY_CANDIDATES = 256
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,8 @@ def neighbourhoods(mixture: PredictiveMixture, U: Array) -> Iterator[Neighbourho
             for some, chosen in _candidates(
                 mixture, coordinates[rows[near]], gate_products[near], buffer
             ):
-                asking = some + first
+                # Of most neighbourhoods all rows, which then need no copy.
+                asking = near if some is None else some + first
                 yield Neighbourhood(
                     rows[asking], block[asking], gate_products[asking], products[asking], chosen
                 )
@@ -87,8 +88,8 @@ def neighbourhoods(mixture: PredictiveMixture, U: Array) -> Iterator[Neighbourho
 
 def _candidates(
     mixture: PredictiveMixture, coordinates: Array, gate_products: Array, buffer: Array
-) -> Iterator[tuple[Indices, Indices]]:
-    """Rows, of n, and the components that can matter to one of them, and the last."""
+) -> Iterator[tuple[Indices | None, Indices]]:
+    """Rows, of n, or None for all; the components that can matter to one of them, and the last."""
     constants, exponents = mixture.log_constants, mixture.exponents
     distances = mixture.screening.distances(coordinates, buffer)
     largest = _large_log_densities(mixture, distances, gate_products)
@@ -100,7 +101,7 @@ def _candidates(
     bounds[-1] = np.inf
     chosen = (bounds > lowest.min()).nonzero()[0]
     if chosen.size < MANY_CANDIDATES:
-        yield np.arange(len(coordinates)), chosen
+        yield None, chosen
         return
     # A row far from the others has a small largest weight, which is none of theirs: what each row
     # does not rule out.
@@ -110,7 +111,10 @@ def _candidates(
     bounds += constants.take(chosen)
     bounds[:, -1] = np.inf
     can_matter = bounds > lowest[:, None]
-    is_hungry = can_matter.sum(axis=1) > MANY_CANDIDATES
+    is_hungry = can_matter.sum(axis=1) > MANY_CANDIDATES // 2
+    if not is_hungry.any():
+        yield None, chosen[can_matter.any(axis=0)]
+        return
     # The others need not ask what those do that are far from all narrow components.
     for rows in ((~is_hungry).nonzero()[0], is_hungry.nonzero()[0]):
         if rows.size:
@@ -125,16 +129,23 @@ def _large_log_densities(
     # close to it; of the wide ones, which are near everywhere, where no narrow one is. One without
     # a bound would be nearest everywhere.
     unbounded = mixture.screening.unbounded
-    distances[:, unbounded] = np.inf
+    if unbounded.size:
+        distances[:, unbounded] = np.inf
     n_narrow = mixture.n_narrow
-    nearest = [distances[:, :n_narrow].argmin(axis=1)]
-    if n_narrow < mixture.dofs.size - 1:
-        nearest.append(distances[:, n_narrow:].argmin(axis=1) + n_narrow)
-    distances[:, unbounded] = 1.0
+    if n_narrow >= mixture.dofs.size - 1:
+        # Without a copy, which the search in a part of each row makes.
+        nearest = [distances.argmin(axis=1)]
+    else:
+        nearest = [
+            distances[:, :n_narrow].argmin(axis=1),
+            distances[:, n_narrow:].argmin(axis=1) + n_narrow,
+        ]
+    if unbounded.size:
+        distances[:, unbounded] = 1.0
     log_densities = []
     for best in nearest:
         coefficients = mixture.distance_coefficients.take(best, axis=0)
         distance = np.einsum("np,np->n", gate_products, coefficients).clip(0.0)
         exponents, constants = mixture.exponents.take(best), mixture.log_constants.take(best)
         log_densities.append(constants - exponents * np.log1p(distance))
-    return np.max(log_densities, axis=0)
+    return np.maximum(log_densities[0], log_densities[-1])
