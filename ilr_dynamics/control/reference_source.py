@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,7 +13,7 @@ from ilr_dynamics.control.joint_path import JointPath, Reference
 from ilr_dynamics.control.limits import JointLimits, check_motion, check_path
 from ilr_dynamics.exceptions import TrajectoryError
 
-__all__ = ["ReferenceSource"]
+__all__ = ["Motion", "ReferenceSource"]
 
 Array = NDArray[np.float64]
 
@@ -19,6 +21,45 @@ Array = NDArray[np.float64]
 _SHORTEST_BRAKE = 0.1
 # While a difference fades the reference lies beside the path; so many samples show it.
 _SAMPLES_PER_FADE = 25
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """What tells the references to come, until another one takes its place.
+
+    Attributes
+    ----------
+    path : JointPath or None
+        None to stand still at the present reference.
+    start : float
+        Time at which the path's own time is zero, s.
+    fade : JointPath or None
+        What is added to the path.
+    fade_start : float
+        Time at which the fade's own time is zero, s.
+    """
+
+    path: JointPath | None = None
+    start: float = 0.0
+    fade: JointPath | None = None
+    fade_start: float = 0.0
+
+    def at(self, time: float) -> Reference | None:
+        """Return the reference at ``time``; None to stand still."""
+        if self.path is None:
+            return None
+        reference = self.path.sample(time - self.start)
+        if self.fade is None:
+            return reference
+        return _sum(reference, self.fade.sample(time - self.fade_start))
+
+    def finished(self, time: float) -> bool:
+        """Whether there is nothing more to say at ``time``."""
+        return (
+            self.path is None
+            or time - self.start >= self.path.end
+            and (self.fade is None or time - self.fade_start >= self.fade.end)
+        )
 
 
 class ReferenceSource:
@@ -41,28 +82,27 @@ class ReferenceSource:
         self._fade_time = fade_time
         self._time = time
         self._reference = Reference.at_rest(position)
-        self._path: JointPath | None = None
-        self._path_start = 0.0
-        self._fade: JointPath | None = None
-        self._fade_start = 0.0
+        self._motion = Motion()
 
     def advance(self, time: float) -> Reference:
         """Return the reference at ``time``, which never decreases."""
-        if self._path is not None:
-            reference = self._path.sample(time - self._path_start)
-            if self._fade is not None:
-                reference = _sum(reference, self._fade.sample(time - self._fade_start))
-            self._reference = reference
+        self._reference = self.preview(time)
         self._time = time
         return self._reference
 
+    def preview(self, time: float) -> Reference:
+        """Return what the reference will be at ``time`` if nothing is changed until then."""
+        reference = self._motion.at(time)
+        return self._reference if reference is None else reference
+
     def finished(self, time: float) -> bool:
         """Whether the path, if there is one, has nothing more to say at ``time``."""
-        return (
-            self._path is None
-            or time - self._path_start >= self._path.end
-            and (self._fade is None or time - self._fade_start >= self._fade.end)
-        )
+        return self._motion.finished(time)
+
+    @property
+    def motion(self) -> Motion:
+        """Where the references come from: another object whenever that changes."""
+        return self._motion
 
     @property
     def reference(self) -> Reference:
@@ -72,7 +112,7 @@ class ReferenceSource:
     @property
     def ends_at_rest(self) -> bool:
         """Whether the path stands still at its end."""
-        return self._path is None or self._path.ends_at_rest
+        return self._motion.path is None or self._motion.path.ends_at_rest
 
     def rest(self, time: float) -> None:
         """Hold the position desired at ``time``, whatever the velocity there."""
@@ -80,7 +120,7 @@ class ReferenceSource:
 
     def hold(self, position: Array) -> None:
         """Hold ``position`` (n_joints,), rad, from now on."""
-        self._path = self._fade = None
+        self._motion = Motion()
         self._reference = Reference.at_rest(position)
 
     def follow(
@@ -122,8 +162,7 @@ class ReferenceSource:
         else:
             difference = self._difference(path.sample(now), limits.joints, tolerance)
             self._check_fade(path, difference, now, limits)
-        self._path, self._path_start = path, start
-        self._fade, self._fade_start = difference, self._time
+        self._motion = Motion(path, start, difference, self._time)
 
     def brake(self, deceleration: float, limits: JointLimits) -> None:
         """Come to rest along the present motion.
@@ -150,14 +189,13 @@ class ReferenceSource:
         end = now.position + duration * (now.velocity / 2 + duration * now.acceleration / 12)
         end = np.clip(end, limits.position_lower, limits.position_upper)
         zero = np.zeros_like(end)
-        self._path = JointPath(
+        path = JointPath(
             (0.0, duration),
             (now.position, end),
             (now.velocity, zero),
             (now.acceleration, zero),
         )
-        self._path_start = self._time
-        self._fade = None
+        self._motion = Motion(path, self._time)
 
     def _check_fade(
         self, path: JointPath, difference: JointPath, now: float, limits: JointLimits

@@ -243,6 +243,7 @@ class ControlLoop:
         self._driver.commanded(command.torque)
         self._watchdog.feed(stamp)
         self._report(command, start, loop_time)
+        self._controller.look_ahead()
 
     def _on_silence(self, silence: float) -> None:
         if not self._active:

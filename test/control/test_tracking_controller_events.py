@@ -68,6 +68,7 @@ class AnyEvents(RuleBasedStateMachine):
         assert self.controller.mode is not Mode.WAITING
         assert (self.controller.mode is Mode.FAULT) == bool(self.controller.fault)
         self.check(command.torque, min(max(elapsed, 0.0), PERIOD))
+        self.controller.look_ahead()
 
     def check(self, torque, elapsed):
         assert np.isfinite(torque).all()

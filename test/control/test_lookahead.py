@@ -1,0 +1,188 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A feed-forward torque asked for ahead of time is the one that would have been asked for."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ilr_dynamics.control import FeedForwardTorque, JointPath, Mode, TrackingController
+from ilr_dynamics.exceptions import TrajectoryError
+
+PERIOD = 0.002
+START = 50.0
+
+
+class Inertia:
+    """A torque that depends on all of the desired state, and how often it was asked for."""
+
+    def __init__(self, gain=1.0):
+        self.gain, self.n_asked = gain, 0
+
+    def __call__(self, reference):
+        self.n_asked += 1
+        q, qd, qdd = reference
+        return FeedForwardTorque(self.gain * (3.0 * q + qd + 0.5 * qdd), np.zeros(2), gate=1.0)
+
+
+class Follower:
+    """A controller and the arm that is where it shall be, looking ahead or not."""
+
+    def __init__(self, controller, *, looks_ahead):
+        self.controller, self.looks_ahead = controller, looks_ahead
+        self.time = START
+
+    def step(self, after=PERIOD):
+        self.time += after
+        wanted = self.controller.reference
+        command = self.controller.step(self.time, wanted.position + 0.01, wanted.velocity)
+        if self.looks_ahead and command is not None:
+            self.controller.look_ahead()
+        return command
+
+
+@pytest.fixture
+def make(limits, gains, supervision):
+    def make(*, looks_ahead=True):
+        controller = TrackingController(
+            limits, gains, supervision, Inertia(), fault_feedforward=Inertia(0.1)
+        )
+        follower = Follower(controller, looks_ahead=looks_ahead)
+        follower.step()
+        return follower
+
+    return make
+
+
+@pytest.fixture
+def tracking(make, sway):
+    follower = make()
+    follower.controller.set_trajectory(sway)
+    for _ in range(100):
+        follower.step()
+    return follower
+
+
+def asked_in_step(follower, feedforward, after=PERIOD):
+    """How often the model is asked before the torque is there."""
+    before = feedforward.n_asked
+    follower.time += after
+    wanted = follower.controller.reference
+    follower.controller.step(follower.time, wanted.position, wanted.velocity)
+    return feedforward.n_asked - before
+
+
+def test_it_is_asked_before_the_joint_state_comes(tracking):
+    assert tracking.controller.mode is Mode.TRACKING
+    assert asked_in_step(tracking, tracking.controller._feedforward) == 0
+
+
+@pytest.mark.parametrize("late", [-0.3e-3, 0.3e-3, 1.5e-3, 20e-3])
+def test_it_is_asked_again_for_a_joint_state_at_another_time(tracking, late):
+    assert asked_in_step(tracking, tracking.controller._feedforward, PERIOD + late) == 1
+
+
+def test_jitter_of_stamps_changes_the_torque_by_what_it_changes_in_that_time(make, sway):
+    commands = []
+    for looks_ahead in (True, False):
+        follower = make(looks_ahead=looks_ahead)
+        follower.controller.set_trajectory(sway)
+        for _ in range(100):
+            before = follower.step()
+        commands.append(follower.step(PERIOD + 0.1e-3))
+    ahead, exact = (command.feedforward.torque for command in commands)
+    in_a_cycle = np.abs(exact - before.feedforward.torque)
+    assert np.all(np.abs(ahead - exact) < 0.1 * in_a_cycle)
+    assert np.any(ahead != exact)
+    np.testing.assert_array_equal(*(command.reference.position for command in commands))
+
+
+def exchange(follower):
+    follower.controller.set_feedforward(Inertia(2.0))
+
+
+def replace(follower):
+    q = follower.controller.reference.position
+    follower.controller.set_trajectory(JointPath([1.0], [q], [np.zeros(2)], [np.zeros(2)]))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [exchange, replace, lambda f: f.controller.stop(), lambda f: f.controller.hold()],
+)
+def test_it_is_asked_again_after_a_change(tracking, change):
+    change(tracking)
+    assert asked_in_step(tracking, tracking.controller._feedforward) == 1
+
+
+def test_a_fault_is_answered_by_its_own_model(tracking):
+    tracking.controller.fail("found elsewhere")
+    usual, of_faults = tracking.controller._feedforward, tracking.controller._fault_feedforward
+    before = usual.n_asked
+    assert asked_in_step(tracking, of_faults) == 1
+    tracking.controller.look_ahead()
+    assert asked_in_step(tracking, of_faults) == 1
+    assert usual.n_asked == before
+
+
+def test_where_a_point_is_held_it_is_not_asked_again_and_again(make):
+    follower = make()
+    follower.step()
+    feedforward = follower.controller._feedforward
+    before = feedforward.n_asked
+    for _ in range(50):
+        follower.step()
+    assert feedforward.n_asked == before
+    follower.controller.set_feedforward(other := Inertia(2.0))
+    for _ in range(50):
+        follower.step()
+    # For the torque that was waited for, and ahead.
+    assert other.n_asked == 2
+
+
+EVENTS = {
+    "step": lambda f, x: f.step(),
+    "steps": lambda f, x: [f.step() for _ in range(40)][-1],
+    "late": lambda f, x: f.step(PERIOD * (1.5 + 10.0 * abs(x))),
+    "gap": lambda f, x: f.step(0.3),
+    "back": lambda f, x: f.step(-5.0),
+    "stop": lambda f, x: f.controller.stop(),
+    "hold": lambda f, x: f.controller.hold(),
+    "fail": lambda f, x: f.controller.fail("found elsewhere"),
+    "model": lambda f, x: f.controller.set_feedforward(Inertia(1.0 + x)),
+    "none": lambda f, x: f.controller.set_feedforward(None),
+    "move": lambda f, x: move(f, x),
+}
+
+
+def move(follower, x):
+    here = follower.controller.reference.position
+    zero = np.zeros(2)
+    times, points = [0.0, 0.3, 0.6], [here, here + 0.1 * x, here]
+    follower.controller.set_trajectory(JointPath(times, points, [zero] * 3, [zero] * 3))
+
+
+def outcome(follower, event, x):
+    try:
+        return EVENTS[event](follower, x)
+    except TrajectoryError as error:
+        return str(error)
+
+
+@settings(
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(st.lists(st.tuples(st.sampled_from(list(EVENTS)), st.floats(-1.0, 1.0)), max_size=40))
+def test_whatever_happens_the_commands_are_those_without_it(make, events):
+    pair = make(looks_ahead=True), make(looks_ahead=False)
+    for event, x in events:
+        ahead, usual = (outcome(follower, event, x) for follower in pair)
+        assert type(ahead) is type(usual)
+        if ahead is None or isinstance(ahead, str):
+            continue
+        assert ahead.mode is usual.mode
+        np.testing.assert_allclose(ahead.torque, usual.torque, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(ahead.feedforward.torque, usual.feedforward.torque, atol=1e-9)
