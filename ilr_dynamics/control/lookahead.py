@@ -55,3 +55,7 @@ class Lookahead:
     def is_of(self, feedforward: FeedForward, motion: Motion) -> bool:
         """Whether neither the model nor the motion has been exchanged since."""
         return self.feedforward is feedforward and self.motion is motion
+
+    def is_for(self, time: float, tolerance: float) -> bool:
+        """Whether it is for ``time``, within ``tolerance``; always while a point is held."""
+        return self.motion.path is None or abs(time - self.time) <= tolerance

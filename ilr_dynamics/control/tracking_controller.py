@@ -230,13 +230,14 @@ class TrackingController:
         state comes when it is expected, to within a tenth of a period, and if neither motion nor
         feed-forward have changed; else it asks again. Without this call all is the same, later.
         """
-        self._ahead = (
-            None
-            if self._mode in (Mode.WAITING, Mode.FAULT)
-            else Lookahead.at(
-                self._time + self._period, self._feedforward, self._source, self._ahead
-            )
-        )
+        time, motion = self._time + self._period, self._source.motion
+        # At its end a motion that does not rest there is followed by a brake, of which only the
+        # next cycle will know.
+        ends = motion.path is not None and motion.finished(time)
+        if ends or self._mode in (Mode.WAITING, Mode.FAULT):
+            self._ahead = None
+        else:
+            self._ahead = Lookahead.at(time, self._feedforward, self._source, self._ahead)
 
     def step_blind(self, silence: float) -> Array | None:
         """Go to fault because joint states have stopped coming, and let the arm down.
@@ -351,7 +352,7 @@ class TrackingController:
         if (
             ahead is not None
             and ahead.is_of(self._feedforward, self._source.motion)
-            and abs(self._time - ahead.time) <= _LOOKAHEAD_TOLERANCE * self._period
+            and ahead.is_for(self._time, _LOOKAHEAD_TOLERANCE * self._period)
         ):
             return ahead.torque
         return None

@@ -249,7 +249,7 @@ def _giving_priority_back() -> tuple[str, ...]:
     the process, we only get there again when Python has started.
     """
     inherited = os.sched_getscheduler(0) in (os.SCHED_FIFO, os.SCHED_RR)
-    return (CHRT, "--other", "0") if inherited and CHRT else ()
+    return (CHRT, "-o", "0") if inherited and CHRT else ()
 
 
 def _confine(pid: int, memory: float) -> None:

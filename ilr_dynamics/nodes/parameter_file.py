@@ -87,7 +87,8 @@ def _given(paths: Sequence[Path], node: str) -> dict[str, Any]:
     for path in paths:
         for key, content in read_yaml(path).items():
             if f"/{key.lstrip('/')}" in (*_EVERY_NODE, node):
-                given.setdefault(key, {}).update(_flat(content.get("ros__parameters", {})))
+                parameters = (content or {}).get("ros__parameters") or {}
+                given.setdefault(key, {}).update(_flat(parameters))
     return {name: value for values in given.values() for name, value in values.items()}
 
 

@@ -153,6 +153,7 @@ EVENTS = {
     "model": lambda f, x: f.controller.set_feedforward(Inertia(1.0 + x)),
     "none": lambda f, x: f.controller.set_feedforward(None),
     "move": lambda f, x: move(f, x),
+    "throw": lambda f, x: throw(f, x),
 }
 
 
@@ -161,6 +162,14 @@ def move(follower, x):
     zero = np.zeros(2)
     times, points = [0.0, 0.3, 0.6], [here, here + 0.1 * x, here]
     follower.controller.set_trajectory(JointPath(times, points, [zero] * 3, [zero] * 3))
+
+
+def throw(follower, x):
+    """A path that ends amid the motion, on a joint state or between two."""
+    here, zero = follower.controller.reference.position, np.zeros(2)
+    times = [0.0, 0.02 + 0.001 * round(abs(x))]
+    ends = [zero, np.array([x, -x])]
+    follower.controller.set_trajectory(JointPath(times, [here, here + 0.01 * x], ends))
 
 
 def outcome(follower, event, x):
