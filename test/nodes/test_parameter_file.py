@@ -56,3 +56,10 @@ def test_a_node_that_a_file_does_not_name_has_what_every_node_has(tmp_path):
     first, second = write(tmp_path, FIRST, SECOND)
     assert read_parameter_file(first, "/unnamed") == {"every": "everywhere", "both": "everywhere"}
     assert read_parameter_file(second, "/unnamed") == {"last": "everywhere"}
+
+
+@pytest.mark.parametrize("text", ["/**:\n", "visualizer:\n", "/visualizer:\n  ros__parameters:\n"])
+def test_a_node_without_content_has_no_parameters(tmp_path, text):
+    file = tmp_path / "parameters.yaml"
+    file.write_text(text)
+    assert read_parameter_file(file, "/visualizer") == {}
