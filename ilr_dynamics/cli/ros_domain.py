@@ -5,20 +5,20 @@
 from __future__ import annotations
 
 import os
-import re
 import socket
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+from ament_index_python.packages import get_package_share_directory
 
 __all__ = ["OwnDomain"]
 
 # Where ROS 2's own test tools (domain_coordinator) bind the port that stands for a domain.
 PORT_OF_DOMAIN_0 = 22119
 DOMAINS = range(1, 101)
-# Where Fast DDS keeps a file for each port; those of a domain follow one another.
-SHARED_MEMORY = Path("/dev/shm")
-FIRST_PORT, PORTS_OF_DOMAIN = 7400, 250
+FAST_DDS = "rmw_fastrtps"
+PROFILE = Path("config") / "fastdds_this_machine.xml"
 # Of this process, the latest last. Nodes that Python has not collected yet live on in a domain
 # that was given back: their services are found there, and never answer.
 _had: list[int] = []
@@ -44,8 +44,6 @@ class OwnDomain:
     def __init__(self) -> None:
         start = os.getpid() % len(DOMAINS)
         fresh = [domain for domain in (*DOMAINS[start:], *DOMAINS[:start]) if domain not in _had]
-        # Stable: those without remains first, each kind in the order it has.
-        fresh.sort(key=_domains_with_remains().__contains__)
         for domain in (*fresh, *_had):
             claim = socket.socket()
             try:
@@ -61,11 +59,21 @@ class OwnDomain:
         raise RuntimeError(f"all ROS domains from {DOMAINS[0]} to {DOMAINS[-1]} are in use")
 
     def environment(self) -> dict[str, str]:
-        """Variables that put a process into the domain, on this machine only."""
-        return {
-            "ROS_DOMAIN_ID": str(self.number),
-            "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-            "ROS_STATIC_PEERS": "",
+        """
+        Variables that put a process into the domain, on this machine only.
+
+        Fast DDS is kept off its shared memory, for the sake of control loops (see
+        `ilr_dynamics.nodes.middleware`) and as a killed node would leave its part behind.
+        """
+        domain = {"ROS_DOMAIN_ID": str(self.number), "ROS_STATIC_PEERS": ""}
+        # Fast DDS is ROS 2's default.
+        middleware = os.environ.get("RMW_IMPLEMENTATION") or FAST_DDS
+        if not middleware.startswith(FAST_DDS):
+            return domain | {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+        profile = str(Path(get_package_share_directory("ilr_dynamics")) / PROFILE)
+        return domain | {
+            "ROS_AUTOMATIC_DISCOVERY_RANGE": "SYSTEM_DEFAULT",
+            "FASTDDS_DEFAULT_PROFILES_FILE": profile,
         }
 
     def close(self) -> None:
@@ -84,15 +92,3 @@ class OwnDomain:
     ) -> None:
         """Give the domain back."""
         self.close()
-
-
-def _domains_with_remains() -> set[int]:
-    """
-    Domains in which a process was killed, or runs.
-
-    A process that sends to a port for the first time holds on for a third of a second, in the
-    middle of its control loop, if whoever had that port before it was killed.
-    """
-    names = (path.name for path in SHARED_MEMORY.glob("fastdds_port*"))
-    ports = (int(found[1]) for name in names if (found := re.fullmatch(r"\D+(\d+)", name)))
-    return {(port - FIRST_PORT) // PORTS_OF_DOMAIN for port in ports}

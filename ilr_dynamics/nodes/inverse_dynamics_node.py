@@ -36,6 +36,7 @@ from ilr_dynamics.nodes.learning_parameters import (
     learning_settings,
     snapshot_folder,
 )
+from ilr_dynamics.nodes.middleware import avoid_shared_memory, warn_of_shared_memory
 from ilr_dynamics.nodes.model_services import ModelServices
 from ilr_dynamics.nodes.motion_requests import MotionRequests
 from ilr_dynamics.nodes.parameter_table import changed, declare, read
@@ -207,6 +208,7 @@ class InverseDynamicsNode(LifecycleNode):
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node until SIGINT or SIGTERM, then leave with zero torque; 1 if it cannot start."""
+    avoid_shared_memory()
     # rclpy's own handlers close the context at once, and no zero torque could be sent any more.
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     stop = StopRequest()
@@ -216,6 +218,7 @@ def main(args: Sequence[str] | None = None) -> int:
         rclpy.logging.get_logger("inverse_dynamics").error(f"not started: {error}")
         rclpy.shutdown()
         return 1
+    warn_of_shared_memory(node.get_logger())
     executor = PromptExecutor(node)
     try:
         while not stop:

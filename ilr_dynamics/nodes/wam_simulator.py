@@ -28,6 +28,7 @@ from ilr_dynamics.exceptions import IlrDynamicsError, InvalidDataError, InvalidP
 from ilr_dynamics.nodes import qos
 from ilr_dynamics.nodes.diagnostics import diagnostic_array
 from ilr_dynamics.nodes.garbage import QuietCollector
+from ilr_dynamics.nodes.middleware import avoid_shared_memory, warn_of_shared_memory
 from ilr_dynamics.nodes.parameter_table import changed, check_choices, declare, read
 from ilr_dynamics.nodes.prompt_executor import PromptExecutor
 from ilr_dynamics.nodes.realtime import PRIORITY_ROW, take_realtime_priority
@@ -230,10 +231,13 @@ def _check_pace(values: Mapping[str, Any]) -> None:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Simulate until SIGINT or SIGTERM; 1 if the parameters are no good."""
+    avoid_shared_memory()
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     stop = StopRequest()
     try:
-        WamSimulator().run(stop)
+        node = WamSimulator()
+        warn_of_shared_memory(node.get_logger())
+        node.run(stop)
     except IlrDynamicsError as error:
         rclpy.logging.get_logger("wam_simulator").error(str(error))
         return 1

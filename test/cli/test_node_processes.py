@@ -100,14 +100,3 @@ def test_others_come_before_one_in_which_nodes_may_live_on():
         with OwnDomain() as domain:
             numbers.append(domain.number)
     assert len(set(numbers)) == 3
-
-
-def test_domains_in_which_a_process_was_killed_come_last(tmp_path, monkeypatch):
-    monkeypatch.setattr(ros_domain, "DOMAINS", range(90, 93))
-    monkeypatch.setattr(ros_domain, "_had", [])
-    monkeypatch.setattr(ros_domain, "SHARED_MEMORY", tmp_path)
-    for domain in (90, 92):
-        (tmp_path / f"fastdds_port{7400 + 250 * domain + 11}").touch()
-    (tmp_path / "fastdds_port29661_el").touch()
-    with OwnDomain() as first, OwnDomain() as second:
-        assert (first.number, second.number in {90, 92}) == (91, True)

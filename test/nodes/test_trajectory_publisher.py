@@ -29,11 +29,7 @@ from ilr_dynamics_msgs.msg import ControllerState
 CONFIG = Path(__file__).parents[2] / "config" / "wam4.yaml"
 OWN_DOMAIN = OwnDomain()
 DOMAIN = OWN_DOMAIN.number
-ENVIRONMENT = {
-    **os.environ,
-    "ROS_DOMAIN_ID": str(DOMAIN),
-    "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-}
+ENVIRONMENT = os.environ | OWN_DOMAIN.environment()
 START = np.array([0.0, 0.7, 0.0, 1.8])
 MOTION = JointMotion(
     times=np.array([0.0, 0.5]),
@@ -102,8 +98,6 @@ def bench():
         command("inverse_dynamics_node", "--params-file", str(CONFIG)),
     ]
     with ExitStack() as stack:
-        patch = stack.enter_context(pytest.MonkeyPatch.context())
-        patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
         processes = [
             stack.enter_context(subprocess.Popen(line, env=ENVIRONMENT)) for line in nodes
         ]

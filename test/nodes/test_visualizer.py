@@ -101,9 +101,8 @@ def running(parameter: str) -> Iterator[Bench]:
     """Start a visualizer, which has to end well."""
     command = [sys.executable, "-m", "ilr_dynamics.nodes.visualizer", "--ros-args"]
     command += ["-p", parameter]
-    with OwnDomain() as domain, pytest.MonkeyPatch.context() as patch:
+    with OwnDomain() as domain:
         environment = {**os.environ, **domain.environment()}
-        patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
         with subprocess.Popen(command, env=environment) as process, ExitStack() as at_last:
             at_last.callback(process.kill)
             context = rclpy.Context()

@@ -28,22 +28,13 @@ from ilr_dynamics.nodes import qos
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
-OWN_DOMAIN = OwnDomain()
-DOMAIN = OWN_DOMAIN.number
+DOMAIN = OwnDomain()
 SECOND_DOMAIN = OwnDomain()
 JOINTS = ["j1", "j2", "j3", "j4"]
 START = np.array([0.0, 0.7, 0.0, 1.8])
 HOLDING = RigidBodyModel(load_description("wam4")).gravity(START)
 CYCLE = 0.002
 COMMAND = [sys.executable, "-m", "ilr_dynamics.nodes.wam_simulator"]
-
-
-def environment(domain):
-    return {
-        **os.environ,
-        "ROS_DOMAIN_ID": str(domain),
-        "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-    }
 
 
 class Bench:
@@ -127,10 +118,11 @@ def simulator(domain, *parameters, end):
     """Run a simulator and see it end cleanly with a signal."""
     arguments = [argument for parameter in parameters for argument in ("-p", parameter)]
     command = [*COMMAND, "--ros-args", *arguments]
-    with subprocess.Popen(command, env=environment(domain)) as process, ExitStack() as at_last:
+    environment = os.environ | domain.environment()
+    with subprocess.Popen(command, env=environment) as process, ExitStack() as at_last:
         at_last.callback(process.kill)
         context = rclpy.Context()
-        rclpy.init(context=context, domain_id=domain)
+        rclpy.init(context=context, domain_id=domain.number)
         node = Node("bench", context=context)
         executor = SingleThreadedExecutor(context=context)
         executor.add_node(node)
@@ -142,13 +134,6 @@ def simulator(domain, *parameters, end):
         rclpy.shutdown(context=context)
         process.send_signal(end)
         assert process.wait(timeout=10.0) == 0
-
-
-@pytest.fixture(scope="module", autouse=True)
-def localhost():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-        yield
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +153,7 @@ def lock_step(lock_step_process):
 
 @pytest.fixture(scope="module")
 def real_time():
-    with simulator(SECOND_DOMAIN.number, "joints:=['a','b','c','d']", end=signal.SIGTERM) as bench:
+    with simulator(SECOND_DOMAIN, "joints:=['a','b','c','d']", end=signal.SIGTERM) as bench:
         yield bench
 
 
@@ -278,7 +263,7 @@ def test_reset_returns_the_arm_to_its_start_with_the_brakes_on(lock_step):
 def test_bad_parameters_end_the_process_with_a_message(parameter, words):
     done = subprocess.run(
         [*COMMAND, "--ros-args", "-p", parameter],
-        env=environment(DOMAIN),
+        env=os.environ | DOMAIN.environment(),
         capture_output=True,
         text=True,
         timeout=30.0,

@@ -33,9 +33,6 @@ def running_bench(folder, stderr=None):
     """
     with ExitStack() as stack:
         domain = stack.enter_context(OwnDomain())
-        stack.enter_context(pytest.MonkeyPatch.context()).setenv(
-            "ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"
-        )
         home = stack.enter_context(TemporaryDirectory())
         environment = {**os.environ, **domain.environment(), "ROS_HOME": home}
         directories = ["-p", f"files.directories:=['{folder}', '/nowhere']"]

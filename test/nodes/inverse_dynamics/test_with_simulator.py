@@ -111,11 +111,7 @@ def driver(request):
 
 @pytest.fixture(scope="module")
 def processes(driver):
-    environment = {
-        **os.environ,
-        "ROS_DOMAIN_ID": str(DOMAIN),
-        "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-    }
+    environment = os.environ | OWN_DOMAIN.environment()
     files = [word for file in driver.files for word in ("--params-file", str(file))]
     options = {
         "inverse_dynamics_node": files,
@@ -134,19 +130,17 @@ def processes(driver):
 
 @pytest.fixture(scope="module")
 def observer(processes, driver):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-        context = rclpy.Context()
-        rclpy.init(context=context, domain_id=DOMAIN)
-        node = Node("observer", context=context)
-        executor = SingleThreadedExecutor(context=context)
-        executor.add_node(node)
-        observer = Observer(node, executor, driver)
-        observer.change_state(Transition.TRANSITION_CONFIGURE)
-        yield observer
-        executor.shutdown()
-        node.destroy_node()
-        rclpy.shutdown(context=context)
+    context = rclpy.Context()
+    rclpy.init(context=context, domain_id=DOMAIN)
+    node = Node("observer", context=context)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+    observer = Observer(node, executor, driver)
+    observer.change_state(Transition.TRANSITION_CONFIGURE)
+    yield observer
+    executor.shutdown()
+    node.destroy_node()
+    rclpy.shutdown(context=context)
 
 
 def test_files_of_the_driver_agree(driver):
