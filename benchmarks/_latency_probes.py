@@ -24,7 +24,7 @@ import numpy as np
 import rclpy
 from numpy.typing import NDArray
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
@@ -36,6 +36,7 @@ __all__ = ["Probe", "observe_torques", "watch_clock"]
 PERIOD = 0.002
 # Ten seconds of messages: they are taken in batches, as their times are known without.
 DEPTH = 5000
+TORQUES = QoSProfile(depth=DEPTH, reliability=ReliabilityPolicy.BEST_EFFORT)
 BATCH_PERIOD = 0.02
 TIMEOUT = 30.0
 # CDR: four bytes of encapsulation, then the header's stamp.
@@ -123,12 +124,13 @@ def observe_torques(stop: Event, results: Connection, parent: int, priority: int
     # Nobody spins the node: messages wait until they are taken.
     inputs = [
         (
-            node.create_subscription(JointState, topic, print, QoSProfile(depth=DEPTH), raw=True),
+            node.create_subscription(JointState, topic, print, quality, raw=True),
             key,
         )
-        for topic, key in (
-            ("joint_states", "source_timestamp"),
-            ("joint_torque_command", "received_timestamp"),
+        for topic, key, quality in (
+            ("joint_states", "source_timestamp", QoSProfile(depth=DEPTH)),
+            # As the driver does.
+            ("joint_torque_command", "received_timestamp", TORQUES),
         )
     ]
     seen: list[dict[int, int]] = [{}, {}]

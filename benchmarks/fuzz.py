@@ -124,7 +124,7 @@ def run_batch(name: str, first: int, count: int, progress: mmap.mmap, channel: A
 
 def fuzz(name: str, first: int, count: int, bar: tqdm) -> dict[str, Any]:
     """Load `count` inputs of a target, from number `first` on."""
-    # Not forked: the parent has imported and allocated what a loader does not need.
+    # Forked, as what a loader imports is there then: a batch takes seconds, imports would too.
     context = multiprocessing.get_context("fork")
     progress = mmap.mmap(-1, 8)
     outcomes: Counter[str] = Counter()

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
-__all__ = ["COMMAND", "JOINT_STATES", "REQUEST", "STATUS"]
+__all__ = ["COMMAND", "COMMAND_IN_TIME", "JOINT_STATES", "REQUEST", "STATUS"]
 
 # Sensor data. Depth 1, because only the newest state deserves an answer: after a hiccup, torques
 # for the past would only delay the one for the present.
@@ -22,6 +22,15 @@ COMMAND = QoSProfile(
     history=HistoryPolicy.KEEP_LAST,
     depth=1,
     reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.VOLATILE,
+)
+
+# For a driver that has no time. A reliable subscription holds back newer torques until it has been
+# told that a lost one will not come, which takes more than 10 ms.
+COMMAND_IN_TIME = QoSProfile(
+    history=HistoryPolicy.KEEP_LAST,
+    depth=1,
+    reliability=ReliabilityPolicy.BEST_EFFORT,
     durability=DurabilityPolicy.VOLATILE,
 )
 

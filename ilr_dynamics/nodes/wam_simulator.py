@@ -103,7 +103,8 @@ class WamSimulator(Node):
             JointState if named else Float64MultiArray,
             self._values["command.topic"],
             self._on_torque if named else self._on_bare_torque,
-            qos.COMMAND,
+            # In lock-step time waits for each torque.
+            qos.COMMAND if self._values["lock_step"] else qos.COMMAND_IN_TIME,
         )
 
     def _simulated_arm(self) -> SimulatedArm:
