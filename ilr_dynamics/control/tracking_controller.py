@@ -26,11 +26,6 @@ __all__ = ["TrackingController"]
 
 Array = NDArray[np.float64]
 
-# Share of a period by which a joint state may miss the time that was looked ahead to. The torque
-# is then that of a desired state 0.2 ms away at 500 Hz, a share as small of what it changes in a
-# cycle.
-_LOOKAHEAD_TOLERANCE = 0.1
-
 
 class TrackingController:
     """PD and feed-forward at the desired state, supervised and bounded.
@@ -116,7 +111,7 @@ class TrackingController:
         self._torque: Array = np.zeros(n_joints)
         self._crossfade = Crossfade(n_joints, self._feedforward_fade)
         self._source = ReferenceSource(self._position, self._time, self._reference_fade)
-        self._ahead: Lookahead | None = None
+        self._lookahead = Lookahead(self._period)
 
     def set_feedforward(self, feedforward: FeedForward | None) -> None:
         """Exchange the feed-forward; the new one fades in. None for the PD alone."""
@@ -227,17 +222,13 @@ class TrackingController:
         """Ask for the feed-forward torque of the next cycle, before it is waited for.
 
         Call it when a command has been sent. The next `step` takes what was found if its joint
-        state comes when it is expected, to within a tenth of a period, and if neither motion nor
-        feed-forward have changed; else it asks again. Without this call all is the same, later.
+        state comes when it is due, see `StatePeriod`, and if neither motion nor feed-forward have
+        changed; else it asks again. Without this call all is the same, later.
         """
-        time, motion = self._time + self._period, self._source.motion
-        # At its end a motion that does not rest there is followed by a brake, of which only the
-        # next cycle will know.
-        ends = motion.path is not None and motion.finished(time)
-        if ends or self._mode in (Mode.WAITING, Mode.FAULT):
-            self._ahead = None
+        if self._mode in (Mode.WAITING, Mode.FAULT):
+            self._lookahead.forget()
         else:
-            self._ahead = Lookahead.at(time, self._feedforward, self._source, self._ahead)
+            self._lookahead.prepare(self._time, self._feedforward, self._source)
 
     def step_blind(self, silence: float) -> Array | None:
         """Go to fault because joint states have stopped coming, and let the arm down.
@@ -336,7 +327,8 @@ class TrackingController:
 
     def _feedforward_torque(self, reference: Reference) -> FeedForwardTorque:
         if self._mode is not Mode.FAULT:
-            raw = self._looked_ahead() or self._feedforward(reference)
+            ahead = self._lookahead.torque(self._time, self._feedforward, self._source.motion)
+            raw = ahead or self._feedforward(reference)
             if not all_finite(raw.torque):
                 self._fail(f"the feed-forward torque is {raw.torque.tolist()}: expected finite")
         if self._mode is Mode.FAULT:
@@ -345,17 +337,6 @@ class TrackingController:
                 raw = self._nothing(reference)
         faded = self._crossfade(raw.torque, self._time)
         return raw if faded is raw.torque else raw._replace(torque=faded)
-
-    def _looked_ahead(self) -> FeedForwardTorque | None:
-        """Return the torque that was asked for before, if it is one for now."""
-        ahead = self._ahead
-        if (
-            ahead is not None
-            and ahead.is_of(self._feedforward, self._source.motion)
-            and ahead.is_for(self._time, _LOOKAHEAD_TOLERANCE * self._period)
-        ):
-            return ahead.torque
-        return None
 
     def _wanted(self, feedforward: Array, pd: Array, velocity: Array) -> Array:
         if self._mode is not Mode.FAULT:

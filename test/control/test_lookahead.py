@@ -83,6 +83,31 @@ def test_it_is_asked_again_for_a_joint_state_at_another_time(tracking, late):
     assert asked_in_step(tracking, tracking.controller._feedforward, PERIOD + late) == 1
 
 
+@pytest.mark.parametrize("rate", [300.0, 400.0, 1000.0])
+def test_it_is_asked_once_a_cycle_whatever_the_rate_of_the_driver(tracking, rate):
+    for _ in range(60):
+        tracking.step(1.0 / rate)
+    feedforward = tracking.controller._feedforward
+    before = feedforward.n_asked
+    for _ in range(50):
+        assert asked_in_step(tracking, feedforward, 1.0 / rate) == 0
+        tracking.controller.look_ahead()
+    assert feedforward.n_asked - before == 50
+    assert tracking.controller.mode is Mode.TRACKING
+
+
+def test_it_is_asked_once_a_cycle_where_stamps_come_at_any_time(tracking):
+    random = np.random.default_rng(0)
+    for after in random.uniform(0.2, 1.8, 200) * PERIOD:
+        tracking.step(after)
+    feedforward = tracking.controller._feedforward
+    before = feedforward.n_asked
+    for after in random.uniform(0.2, 1.8, 40) * PERIOD:
+        tracking.step(after)
+    assert feedforward.n_asked - before == 40
+    assert tracking.controller.mode is Mode.TRACKING
+
+
 def test_jitter_of_stamps_changes_the_torque_by_what_it_changes_in_that_time(make, sway):
     commands = []
     for looks_ahead in (True, False):
@@ -126,6 +151,20 @@ def test_a_fault_is_answered_by_its_own_model(tracking):
     assert usual.n_asked == before
 
 
+@pytest.mark.parametrize("early", [0.0, 0.1e-3])
+def test_what_follows_the_end_of_a_motion_is_not_used_before(make, early):
+    commands = []
+    for looks_ahead in (True, False):
+        follower = make(looks_ahead=looks_ahead)
+        throw(follower, 0.5, end=0.6)
+        for _ in range(299):
+            follower.step()
+        # Due at the end.
+        commands.append(follower.step(PERIOD - early))
+    assert follower.controller.mode is (Mode.TRACKING if early else Mode.STOPPING)
+    np.testing.assert_array_equal(*(command.feedforward.torque for command in commands))
+
+
 def test_where_a_point_is_held_it_is_not_asked_again_and_again(make):
     follower = make()
     follower.step()
@@ -144,7 +183,8 @@ def test_where_a_point_is_held_it_is_not_asked_again_and_again(make):
 EVENTS = {
     "step": lambda f, x: f.step(),
     "steps": lambda f, x: [f.step() for _ in range(40)][-1],
-    "late": lambda f, x: f.step(PERIOD * (1.5 + 10.0 * abs(x))),
+    "at another rate": lambda f, x: at_another_rate(f, x),
+    "late": lambda f, x: f.step(PERIOD * (1.5 + round(10.0 * abs(x)))),
     "gap": lambda f, x: f.step(0.3),
     "back": lambda f, x: f.step(-5.0),
     "stop": lambda f, x: f.controller.stop(),
@@ -157,6 +197,13 @@ EVENTS = {
 }
 
 
+def at_another_rate(follower, x):
+    """Long enough to be known, and far from other periods."""
+    for _ in range(60):
+        command = follower.step(PERIOD * (1.2345 if x > 0.0 else 0.4567))
+    return command
+
+
 def move(follower, x):
     here = follower.controller.reference.position
     zero = np.zeros(2)
@@ -164,12 +211,17 @@ def move(follower, x):
     follower.controller.set_trajectory(JointPath(times, points, [zero] * 3, [zero] * 3))
 
 
-def throw(follower, x):
-    """A path that ends amid the motion, on a joint state or between two."""
-    here, zero = follower.controller.reference.position, np.zeros(2)
-    times = [0.0, 0.02 + 0.001 * round(abs(x))]
-    ends = [zero, np.array([x, -x])]
-    follower.controller.set_trajectory(JointPath(times, [here, here + 0.01 * x], ends))
+def throw(follower, x, end=None):
+    """A path that ends amid the motion.
+
+    By itself between two joint states: where it ends before its fade does, the desired velocity
+    jumps, and what is desired on a joint state there is a matter of rounding.
+    """
+    here, zero, velocity = follower.controller.reference.position, np.zeros(2), np.array([x, -x])
+    end = end or 0.0203 + 0.001 * round(abs(x))
+    # So far ahead that it begins without acceleration: nothing has to fade.
+    points = [here, here + end * velocity / 3.0]
+    follower.controller.set_trajectory(JointPath([0.0, end], points, [zero, velocity]))
 
 
 def outcome(follower, event, x):
