@@ -39,6 +39,8 @@ class Command(NamedTuple):
         Measured, rad and rad/s.
     limited : bool
         Whether a torque or rate limit changed the torque.
+    prepared : bool
+        Whether the feed-forward was asked for before the joint state came.
     """
 
     time: float
@@ -50,3 +52,4 @@ class Command(NamedTuple):
     position: Array
     velocity: Array
     limited: bool
+    prepared: bool

@@ -207,7 +207,7 @@ class TrackingController:
         if abs(elapsed) > timeout:
             self._fail(f"joint states are {elapsed:.3f} s apart: expected at most {timeout:g} s")
         reference = self._supervised_reference(velocity)
-        feedforward = self._feedforward_torque(reference)
+        feedforward, prepared = self._feedforward_torque(reference)
         pd = pd_torque(self.gains, reference, position, velocity)
         wanted = self._wanted(feedforward.torque, pd, velocity)
         change_time = min(max(elapsed, 0.0), self._period)
@@ -215,7 +215,16 @@ class TrackingController:
         self._torque = torque
         limited = torque.tolist() != wanted.tolist()
         return Command(
-            time, self._mode, torque, feedforward, pd, reference, position, velocity, limited
+            time,
+            self._mode,
+            torque,
+            feedforward,
+            pd,
+            reference,
+            position,
+            velocity,
+            limited,
+            prepared,
         )
 
     def look_ahead(self) -> None:
@@ -325,18 +334,20 @@ class TrackingController:
         self._source.rest(self._time)
         self._enter(Event.HALTED)
 
-    def _feedforward_torque(self, reference: Reference) -> FeedForwardTorque:
+    def _feedforward_torque(self, reference: Reference) -> tuple[FeedForwardTorque, bool]:
+        """Return the torque at work, and whether it was prepared."""
+        ahead = None
         if self._mode is not Mode.FAULT:
             ahead = self._lookahead.torque(self._time, self._feedforward, self._source.motion)
             raw = ahead or self._feedforward(reference)
             if not all_finite(raw.torque):
                 self._fail(f"the feed-forward torque is {raw.torque.tolist()}: expected finite")
         if self._mode is Mode.FAULT:
-            raw = self._fault_feedforward(reference)
+            raw, ahead = self._fault_feedforward(reference), None
             if not all_finite(raw.torque):
                 raw = self._nothing(reference)
         faded = self._crossfade(raw.torque, self._time)
-        return raw if faded is raw.torque else raw._replace(torque=faded)
+        return raw if faded is raw.torque else raw._replace(torque=faded), ahead is not None
 
     def _wanted(self, feedforward: Array, pd: Array, velocity: Array) -> Array:
         if self._mode is not Mode.FAULT:

@@ -243,7 +243,9 @@ class ControlLoop:
         self._driver.commanded(command.torque)
         self._watchdog.feed(stamp)
         self._report(command, start, loop_time)
+        before = time.perf_counter()
         self._controller.look_ahead()
+        self.statistics.look_ahead_times.append(time.perf_counter() - before)
 
     def _on_silence(self, silence: float) -> None:
         if not self._active:

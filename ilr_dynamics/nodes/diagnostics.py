@@ -37,6 +37,10 @@ class LoopStatistics:
     ----------
     loop_times : list of float
         From receipt of a joint state to publication of its torque, s, cycle by cycle.
+    look_ahead_times : list of float
+        What it took after that to ask for the feed-forward of the next cycle, s, cycle by cycle.
+    prepared : int
+        Cycles in which nobody waited for the feed-forward, as it had been asked for before.
     gates, unseen : list of float
         Share of the learned torque and weight of the unseen component, cycle by cycle; none for
         cycles without a learned model.
@@ -51,6 +55,8 @@ class LoopStatistics:
     """
 
     loop_times: list[float] = field(default_factory=list)
+    look_ahead_times: list[float] = field(default_factory=list)
+    prepared: int = 0
     gates: list[float] = field(default_factory=list)
     unseen: list[float] = field(default_factory=list)
     largest_std: float = 0.0
@@ -87,6 +93,7 @@ class LoopStatistics:
             Whether a joint's torque is at its limit.
         """
         self.loop_times.append(loop_time)
+        self.prepared += command.prepared
         self._receipts.append(received)
         if learned:
             self.gates.append(command.feedforward.gate)
@@ -127,11 +134,11 @@ class LoopStatistics:
 
     def clear(self) -> None:
         """Begin anew; the gap to the last cycle stays in view."""
-        for figures in (self.loop_times, self.gates, self.unseen):
+        for figures in (self.loop_times, self.look_ahead_times, self.gates, self.unseen):
             figures.clear()
         del self._receipts[:-1]
         self._since, self._intervals = self._last_time, 0
-        self.limited = self.saturated = self.unusable = 0
+        self.prepared = self.limited = self.saturated = self.unusable = 0
         self.largest_gap = self.largest_std = 0.0
 
     def forget(self) -> None:
@@ -146,6 +153,8 @@ class LoopStatistics:
         figures = {
             "rate [Hz]": f"{cycles / period:.1f}",
             "largest gap [ms]": f"{1e3 * self.largest_gap:.2f}",
+            "cycles with a prepared feed-forward": str(self.prepared),
+            "cycles that waited for the feed-forward": str(cycles - self.prepared),
             "cycles with a torque or rate limit": str(self.limited),
             "cycles at a torque limit": str(self.saturated),
             "unusable joint states": str(self.unusable),
@@ -158,12 +167,16 @@ class LoopStatistics:
             jitter = np.sort(np.abs(intervals - _quantile(intervals, 0.5)))
             figures["jitter of receipt 99 % [ms]"] = f"{_quantile(jitter, 0.99):.3f}"
             figures["largest interval of receipt [ms]"] = f"{intervals[-1]:.3f}"
-        if cycles:
-            times = np.sort(1e3 * np.array(self.loop_times))
-            median, high, largest = (_quantile(times, share) for share in (0.5, 0.99, 1.0))
-            figures["loop time median [ms]"] = f"{median:.3f}"
-            figures["loop time 99 % [ms]"] = f"{high:.3f}"
-            figures["loop time largest [ms]"] = f"{largest:.3f}"
+        for name, seconds in (
+            ("loop time", self.loop_times),
+            ("look-ahead", self.look_ahead_times),
+        ):
+            if seconds:
+                times = np.sort(1e3 * np.array(seconds))
+                median, high, largest = (_quantile(times, share) for share in (0.5, 0.99, 1.0))
+                figures[f"{name} median [ms]"] = f"{median:.3f}"
+                figures[f"{name} 99 % [ms]"] = f"{high:.3f}"
+                figures[f"{name} largest [ms]"] = f"{largest:.3f}"
         if self.gates:
             figures["gate mean"] = f"{sum(self.gates) / len(self.gates):.3f}"
             figures["gate smallest"] = f"{min(self.gates):.3f}"

@@ -141,6 +141,17 @@ def test_it_is_asked_again_after_a_change(tracking, change):
     assert asked_in_step(tracking, tracking.controller._feedforward) == 1
 
 
+def test_commands_say_whether_it_was_asked_before(tracking, make):
+    assert tracking.step().prepared
+    exchange(tracking)
+    assert [tracking.step().prepared for _ in range(3)] == [False, True, True]
+    assert not tracking.step(PERIOD + 0.3e-3).prepared
+    tracking.controller.fail("found elsewhere")
+    assert [tracking.step().prepared for _ in range(3)] == [False] * 3
+    alone = make(looks_ahead=False)
+    assert [alone.step().prepared for _ in range(3)] == [False] * 3
+
+
 def test_a_fault_is_answered_by_its_own_model(tracking):
     tracking.controller.fail("found elsewhere")
     usual, of_faults = tracking.controller._feedforward, tracking.controller._fault_feedforward

@@ -28,11 +28,24 @@ TRACKING = LoopState(
 )
 
 
-def add(statistics, time, *, gate=1.0, limited=False, saturated=False, learned=True, late=0.0):
+def add(
+    statistics,
+    time,
+    *,
+    gate=1.0,
+    limited=False,
+    prepared=True,
+    saturated=False,
+    learned=True,
+    late=0.0,
+):
     feedforward = SimpleNamespace(gate=gate, unseen_weight=1.0 - gate, std=np.array([0.5, 2.0]))
-    command = SimpleNamespace(time=time, limited=limited, feedforward=feedforward)
+    command = SimpleNamespace(
+        time=time, limited=limited, prepared=prepared, feedforward=feedforward
+    )
     loop_time = 1e-4 * (1 + round(time / 0.002) % 2)
     statistics.add(command, time + late, loop_time, learned=learned, saturated=saturated)
+    statistics.look_ahead_times.append(3.0 * loop_time)
 
 
 @pytest.fixture
@@ -52,6 +65,7 @@ def test_figures_of_a_period():
             0.002 * k,
             gate=0.5 if k else 0.25,
             limited=k in (7, 8),
+            prepared=k > 4,
             saturated=k == 7,
             late=0.001 * (k == 50),
         )
@@ -66,11 +80,23 @@ def test_figures_of_a_period():
     assert figures["unusable joint states"] == "3"
     assert figures["loop time median [ms]"] == "0.150"
     assert figures["loop time largest [ms]"] == "0.200"
+    assert figures["look-ahead median [ms]"] == "0.450"
+    assert figures["look-ahead 99 % [ms]"] == figures["look-ahead largest [ms]"] == "0.600"
+    assert figures["cycles with a prepared feed-forward"] == "95"
+    assert figures["cycles that waited for the feed-forward"] == "5"
     assert figures["gate mean"] == "0.497"
     assert figures["gate smallest"] == "0.250"
     assert figures["weight of the unseen mean"] == "0.502"
     assert figures["predicted std largest [Nm]"] == "2.000"
     assert figures["cycles without trust in the model"] == "1"
+
+
+def test_figures_begin_anew(busy):
+    busy.clear()
+    figures = busy.summary(period=0.2)
+    assert figures["cycles with a prepared feed-forward"] == "0"
+    assert figures["cycles that waited for the feed-forward"] == "0"
+    assert "look-ahead median [ms]" not in figures
 
 
 def test_cycles_without_a_learned_model_say_nothing_about_one():

@@ -34,7 +34,7 @@ def command(torque, gate=1.0):
     rest = np.zeros(2)
     reference = Reference.at_rest([0.5, -0.25])
     return Command(
-        1.0, Mode.TRACKING, np.array(torque), feedforward, rest, reference, rest, rest, True
+        1.0, Mode.TRACKING, np.array(torque), feedforward, rest, reference, rest, rest, True, True
     )
 
 
