@@ -53,13 +53,23 @@ def take_realtime_priority(priority: int, *, inherited: bool = False) -> str:
     try:
         for thread in Path("/proc/self/task").iterdir():
             number = int(thread.name)
-            flag = 0 if number in heirs else os.SCHED_RESET_ON_FORK
             # One that has ended meanwhile needs no priority.
             with contextlib.suppress(ProcessLookupError):
-                os.sched_setscheduler(number, os.SCHED_FIFO | flag, os.sched_param(priority))
+                _set_priority(number, priority, inherited=number in heirs)
     except OSError as error:
         return (
             f"no real-time priority {priority}: {error.strerror}; expected rtprio to be allowed "
             "in /etc/security/limits.conf"
         )
     return ""
+
+
+def _set_priority(thread: int, priority: int, *, inherited: bool) -> None:
+    policy, parameters = os.SCHED_FIFO, os.sched_param(priority)
+    if inherited:
+        # Who started this process may have forbidden it to pass a priority on (systemd:
+        # CPUSchedulingResetOnFork). Unprivileged it cannot change that, but have one it can.
+        with contextlib.suppress(PermissionError):
+            os.sched_setscheduler(thread, policy, parameters)
+            return
+    os.sched_setscheduler(thread, policy | os.SCHED_RESET_ON_FORK, parameters)

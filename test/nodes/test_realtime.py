@@ -49,6 +49,35 @@ def test_none_is_taken_unless_asked_for():
     assert take_realtime_priority(0) == ""
 
 
+# A process with a priority and the flag that systemd's CPUSchedulingResetOnFork sets; without
+# privileges it may keep both, and not drop the flag.
+FORBIDDEN_TO_PASS_ON = """
+import os
+from ilr_dynamics.nodes.realtime import take_realtime_priority
+
+for thread in os.listdir("/proc/self/task"):
+    policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
+    os.sched_setscheduler(int(thread), policy, os.sched_param(5))
+if os.geteuid() == 0:
+    os.setuid(65534)
+try:
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(5))
+except PermissionError:
+    print(take_realtime_priority(5, inherited=True))
+    print(os.sched_getscheduler(0) == policy)
+"""
+
+
+def test_priority_is_taken_where_it_must_not_be_passed_on():
+    result = subprocess.run(
+        [sys.executable, "-c", FORBIDDEN_TO_PASS_ON], capture_output=True, text=True, timeout=60
+    )
+    if "PermissionError" in result.stderr:
+        pytest.skip("no real-time priority is allowed here")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines() == ["", "True"]
+
+
 # On one core: there nothing but the learner itself can give the priority back in time.
 START_LEARNER = """
 import os, subprocess, sys, time
