@@ -26,10 +26,11 @@ from ilr_dynamics.control.feedforward import Predictor
 from ilr_dynamics.exceptions import InvalidDataError
 from ilr_dynamics.nodes import qos
 from ilr_dynamics.nodes.control_settings import ControlSettings
-from ilr_dynamics.nodes.diagnostics import LoopState, LoopStatistics
+from ilr_dynamics.nodes.diagnostics import LoopState
 from ilr_dynamics.nodes.event_log import EventLog
 from ilr_dynamics.nodes.garbage import QuietCollector
 from ilr_dynamics.nodes.loop_events import LoopEvents
+from ilr_dynamics.nodes.loop_statistics import LoopStatistics
 from ilr_dynamics.nodes.messages import JointStateReader, torque_command
 from ilr_dynamics.nodes.motion_requests import MotionRequests
 from ilr_dynamics.nodes.silence_watchdog import SilenceWatchdog

@@ -25,7 +25,6 @@ from ilr_dynamics.nodes.control_loop import ControlLoop
 from ilr_dynamics.nodes.control_settings import ControlSettings
 from ilr_dynamics.nodes.diagnostics import (
     LoopState,
-    LoopStatistics,
     diagnostic_array,
     input_warnings,
     loop_status,
@@ -36,6 +35,7 @@ from ilr_dynamics.nodes.learning_parameters import (
     learning_settings,
     snapshot_folder,
 )
+from ilr_dynamics.nodes.loop_statistics import LoopStatistics
 from ilr_dynamics.nodes.middleware import avoid_shared_memory, warn_of_shared_memory
 from ilr_dynamics.nodes.model_services import ModelServices
 from ilr_dynamics.nodes.motion_requests import MotionRequests

@@ -7,8 +7,8 @@ from __future__ import annotations
 import numpy as np
 
 from ilr_dynamics.control import Command, JointLimits, Mode
-from ilr_dynamics.nodes.diagnostics import TRUSTED
 from ilr_dynamics.nodes.event_log import EventLog
+from ilr_dynamics.nodes.loop_statistics import TRUSTED
 
 __all__ = ["LoopEvents"]
 

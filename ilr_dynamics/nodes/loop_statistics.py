@@ -1,0 +1,186 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Figures of the control loop from one message on /diagnostics to the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ilr_dynamics.control import Command
+
+__all__ = ["TRUSTED", "LoopStatistics"]
+
+# Share of the learned torque below which the model does not know, rather than knows less.
+TRUSTED = 0.5
+
+
+@dataclass
+class LoopStatistics:
+    """Figures gathered since the last `clear`.
+
+    Attributes
+    ----------
+    loop_times : list of float
+        From receipt of a joint state to publication of its torque, s, cycle by cycle.
+    look_ahead_times : list of float
+        What it took after that to ask for the feed-forward of the next cycle, s, cycle by cycle.
+    prepared : int
+        Cycles in which nobody waited for the feed-forward, as it had been asked for before.
+    gates, unseen : list of float
+        Share of the learned torque and weight of the unseen component, cycle by cycle; none for
+        cycles without a learned model.
+    largest_std : float
+        Largest predicted standard deviation of a joint's torque, Nm.
+    limited, saturated : int
+        Cycles in which a torque or rate limit acted, and those at a torque limit.
+    unusable : int
+        Joint states that were not answered.
+    largest_gap : float
+        Longest time between two answered joint states by their stamps, s.
+    """
+
+    loop_times: list[float] = field(default_factory=list)
+    look_ahead_times: list[float] = field(default_factory=list)
+    prepared: int = 0
+    gates: list[float] = field(default_factory=list)
+    unseen: list[float] = field(default_factory=list)
+    largest_std: float = 0.0
+    limited: int = 0
+    saturated: int = 0
+    unusable: int = 0
+    largest_gap: float = 0.0
+    _receipts: list[float] = field(default_factory=list)
+    _last_time: float | None = None
+    _since: float | None = None
+    _intervals: int = 0
+
+    def add(
+        self,
+        command: Command,
+        received: float,
+        loop_time: float,
+        *,
+        learned: bool,
+        saturated: bool,
+    ) -> None:
+        """Count one cycle.
+
+        Parameters
+        ----------
+        command : Command
+        received : float
+            When the joint state came, s, by a steady clock.
+        loop_time : float
+            From then to the torque, s.
+        learned : bool
+            Whether a learned model was asked.
+        saturated : bool
+            Whether a joint's torque is at its limit.
+        """
+        self.loop_times.append(loop_time)
+        self.prepared += command.prepared
+        self._receipts.append(received)
+        if learned:
+            self.gates.append(command.feedforward.gate)
+            self.unseen.append(command.feedforward.unseen_weight)
+            self.largest_std = max(self.largest_std, *command.feedforward.std.tolist())
+        self.limited += command.limited
+        self.saturated += saturated
+        if self._last_time is None:
+            self._since = command.time
+        else:
+            self._intervals += 1
+            self.largest_gap = max(self.largest_gap, command.time - self._last_time)
+        self._last_time = command.time
+
+    @property
+    def unsure(self) -> int:
+        """Cycles in which most of the torque was not the learned model's."""
+        return sum(gate < TRUSTED for gate in self.gates)
+
+    @property
+    def stamped_rate(self) -> float | None:
+        """Answered joint states a second of their stamps, Hz; None if these say nothing."""
+        if self._last_time is None or self._since is None or self._last_time <= self._since:
+            return None
+        return self._intervals / (self._last_time - self._since)
+
+    def lag(self, clock: float, steady: float) -> float | None:
+        """How far behind a clock the last stamp was when it came, s; None if none came lately.
+
+        Parameters
+        ----------
+        clock, steady : float
+            Present time by that clock and by that of receipts, s.
+        """
+        if not self.loop_times or self._last_time is None:
+            return None
+        return clock - self._last_time - (steady - self._receipts[-1])
+
+    def clear(self) -> None:
+        """Begin anew; the gap to the last cycle stays in view."""
+        for figures in (self.loop_times, self.look_ahead_times, self.gates, self.unseen):
+            figures.clear()
+        del self._receipts[:-1]
+        self._since, self._intervals = self._last_time, 0
+        self.prepared = self.limited = self.saturated = self.unusable = 0
+        self.largest_gap = self.largest_std = 0.0
+
+    def forget(self) -> None:
+        """Clear the last cycle's time too, as the next one does not follow it."""
+        self.clear()
+        self._receipts.clear()
+        self._last_time = self._since = None
+
+    def summary(self, period: float) -> dict[str, str]:
+        """Return the figures as text; ``period`` is the time since the last clear, s."""
+        cycles = len(self.loop_times)
+        figures = {
+            "rate [Hz]": f"{cycles / period:.1f}",
+            "largest gap [ms]": f"{1e3 * self.largest_gap:.2f}",
+            "cycles with a prepared feed-forward": str(self.prepared),
+            "cycles that waited for the feed-forward": str(cycles - self.prepared),
+            "cycles with a torque or rate limit": str(self.limited),
+            "cycles at a torque limit": str(self.saturated),
+            "unusable joint states": str(self.unusable),
+        }
+        if self.stamped_rate is not None:
+            figures["rate by stamps [Hz]"] = f"{self.stamped_rate:.1f}"
+        if len(self._receipts) > 2:
+            receipts = np.array(self._receipts)
+            intervals = np.sort(1e3 * (receipts[1:] - receipts[:-1]))
+            jitter = np.sort(np.abs(intervals - _quantile(intervals, 0.5)))
+            figures["jitter of receipt 99 % [ms]"] = f"{_quantile(jitter, 0.99):.3f}"
+            figures["largest interval of receipt [ms]"] = f"{intervals[-1]:.3f}"
+        for name, seconds in (
+            ("loop time", self.loop_times),
+            ("look-ahead", self.look_ahead_times),
+        ):
+            if seconds:
+                times = np.sort(1e3 * np.array(seconds))
+                median, high, largest = (_quantile(times, share) for share in (0.5, 0.99, 1.0))
+                figures[f"{name} median [ms]"] = f"{median:.3f}"
+                figures[f"{name} 99 % [ms]"] = f"{high:.3f}"
+                figures[f"{name} largest [ms]"] = f"{largest:.3f}"
+        if self.gates:
+            figures["gate mean"] = f"{sum(self.gates) / len(self.gates):.3f}"
+            figures["gate smallest"] = f"{min(self.gates):.3f}"
+            figures["weight of the unseen mean"] = f"{sum(self.unseen) / len(self.unseen):.3f}"
+            figures["predicted std largest [Nm]"] = f"{self.largest_std:.3f}"
+            figures["cycles without trust in the model"] = str(self.unsure)
+        return figures
+
+
+def _quantile(ordered: NDArray[np.float64], share: float) -> float:
+    """Value below which a share of ordered values (n,) lies, linear between them.
+
+    As ``np.quantile`` has it, which is mostly Python code of its own: once a second nothing of it
+    is in the caches any more, and joint states would wait for it.
+    """
+    place = share * (len(ordered) - 1)
+    below = int(place)
+    low, high = ordered[below], ordered[min(below + 1, len(ordered) - 1)]
+    return float(low + (place - below) * (high - low))
