@@ -36,7 +36,7 @@ from ilr_dynamics.nodes.learning_parameters import (
     snapshot_folder,
 )
 from ilr_dynamics.nodes.loop_statistics import LoopStatistics
-from ilr_dynamics.nodes.middleware import avoid_shared_memory, warn_of_shared_memory
+from ilr_dynamics.nodes.middleware import avoid_shared_memory, shared_memory_warning
 from ilr_dynamics.nodes.model_services import ModelServices
 from ilr_dynamics.nodes.motion_requests import MotionRequests
 from ilr_dynamics.nodes.parameter_table import changed, declare, read
@@ -73,6 +73,8 @@ class InverseDynamicsNode(LifecycleNode):
         )
         self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._apply_parameters)
+        if warning := shared_memory_warning():
+            self._log.warning("middleware", warning)
         self._log.info("life cycle", "waiting to be configured and activated")
 
     @property
@@ -218,7 +220,6 @@ def main(args: Sequence[str] | None = None) -> int:
         rclpy.logging.get_logger("inverse_dynamics").error(f"not started: {error}")
         rclpy.shutdown()
         return 1
-    warn_of_shared_memory(node.get_logger())
     executor = PromptExecutor(node)
     try:
         while not stop:

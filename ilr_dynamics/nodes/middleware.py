@@ -13,9 +13,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from rclpy.impl.rcutils_logger import RcutilsLogger
-
-__all__ = ["avoid_shared_memory", "warn_of_shared_memory"]
+__all__ = ["avoid_shared_memory", "shared_memory_warning"]
 
 OF_SHARED_MEMORY = "/dev/shm/fastdds"
 
@@ -30,12 +28,13 @@ def avoid_shared_memory() -> None:
     os.environ.setdefault("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")
 
 
-def warn_of_shared_memory(logger: RcutilsLogger) -> None:
-    """Say so if this process, which has a node, sends through Fast DDS's shared memory."""
-    if OF_SHARED_MEMORY in Path("/proc/self/maps").read_text():
-        logger.warning(
-            "Fast DDS sends through shared memory, where a process that was killed can hold up "
-            "torques for 0.33 s and more: expected FASTDDS_BUILTIN_TRANSPORTS to be UDPv4 and "
-            "ROS_AUTOMATIC_DISCOVERY_RANGE not to be LOCALHOST; config/fastdds_this_machine.xml "
-            "says how to stay on this machine without it"
-        )
+def shared_memory_warning() -> str:
+    """Say so if this process, which has a node, sends through Fast DDS's shared memory; or ""."""
+    if OF_SHARED_MEMORY not in Path("/proc/self/maps").read_text():
+        return ""
+    return (
+        "Fast DDS sends through shared memory, where a process that was killed can hold up "
+        "torques for 0.33 s and more: expected FASTDDS_BUILTIN_TRANSPORTS to be UDPv4 and "
+        "ROS_AUTOMATIC_DISCOVERY_RANGE not to be LOCALHOST; config/fastdds_this_machine.xml "
+        "says how to stay on this machine without it"
+    )

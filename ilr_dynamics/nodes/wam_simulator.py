@@ -28,7 +28,7 @@ from ilr_dynamics.exceptions import IlrDynamicsError, InvalidDataError, InvalidP
 from ilr_dynamics.nodes import qos
 from ilr_dynamics.nodes.diagnostics import diagnostic_array
 from ilr_dynamics.nodes.garbage import QuietCollector
-from ilr_dynamics.nodes.middleware import avoid_shared_memory, warn_of_shared_memory
+from ilr_dynamics.nodes.middleware import avoid_shared_memory, shared_memory_warning
 from ilr_dynamics.nodes.parameter_table import changed, check_choices, declare, read
 from ilr_dynamics.nodes.prompt_executor import PromptExecutor
 from ilr_dynamics.nodes.realtime import PRIORITY_ROW, take_realtime_priority
@@ -82,8 +82,8 @@ class WamSimulator(Node):
         pace = "lock-step" if self._values["lock_step"] else "real time"
         self.get_logger().info(f"simulating {self._values['robot']} in {pace}")
         refusal = take_realtime_priority(self._values[PRIORITY_ROW.name])
-        if refusal:
-            self.get_logger().warning(refusal)
+        for warning in filter(None, (refusal, shared_memory_warning())):
+            self.get_logger().warning(warning)
 
     def run(self, stop: StopRequest) -> None:
         """Simulate until asked to stop."""
@@ -236,9 +236,7 @@ def main(args: Sequence[str] | None = None) -> int:
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     stop = StopRequest()
     try:
-        node = WamSimulator()
-        warn_of_shared_memory(node.get_logger())
-        node.run(stop)
+        WamSimulator().run(stop)
     except IlrDynamicsError as error:
         rclpy.logging.get_logger("wam_simulator").error(str(error))
         return 1
