@@ -70,6 +70,9 @@ class Predictor:
     NumPy's calls cost as much as what they do, so there are as few as possible: arrays are worked
     on in place, and methods are called where functions of the same name would only look for them.
 
+    An object holds scratch memory, of which no answer is a part: use one per thread. Copies, also
+    pickled ones, have their own.
+
     Parameters
     ----------
     mixture
@@ -104,6 +107,11 @@ class Predictor:
         # Of one query after the other; nothing of it is given away.
         self._z = np.ones(n_inputs + 1)
         self._x = self._z[:-1]
+
+    def __reduce__(self) -> tuple[type[Predictor], tuple[object, ...]]:
+        """Make copies anew: scratch memory copied array by array would be parts of nothing."""
+        parts = (self._mixture, self._transforms, self._screening, self._influence)
+        return type(self), parts
 
     @property
     def has_fallback(self) -> bool:

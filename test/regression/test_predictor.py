@@ -1,5 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
+import copy
+import pickle
 import tracemalloc
 from itertools import product
 
@@ -71,6 +73,25 @@ def test_earlier_answers_and_queries_leave_no_trace(predictor):
         np.testing.assert_array_equal(a.std, std)
         np.testing.assert_array_equal(b.mean, mean)
         np.testing.assert_array_equal(b.std, std)
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [copy.copy, copy.deepcopy, lambda original: pickle.loads(pickle.dumps(original))],
+    ids=["copy", "deepcopy", "pickle"],
+)
+@pytest.mark.parametrize("source", ["predictor", "mapped"])
+def test_copies_answer_as_the_original_does(source, copied, request):
+    original = request.getfixturevalue(source)
+    expected = [original.query(x) for x in NEAR_AND_FAR]
+    twin = copied(original)
+    for x, answer in zip(NEAR_AND_FAR, expected, strict=True):
+        # Neither hears what the other is asked.
+        original.query(NEAR_AND_FAR[-1])
+        for a, b in zip(twin.query(x), answer, strict=True):
+            np.testing.assert_array_equal(a, b)
+        twin.query(NEAR_AND_FAR[-2])
+        np.testing.assert_array_equal(original.query(x).mean, answer.mean)
 
 
 def test_the_query_itself_is_not_changed(predictor):
