@@ -1,5 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
+import copy
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -105,6 +107,24 @@ def test_arrays_lead_back_to_the_same_bits(arm, identified):
     again = IdentifiedDynamics.from_arrays(identified.arrays())
     np.testing.assert_array_equal(again.predict(X).mean, identified.predict(X).mean)
     assert again.dof == identified.dof
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))]
+)
+def test_copies_and_later_queries_leave_earlier_answers_as_they_were(arm, identified, copied):
+    X = motion(arm.n_joints, 3, 10)
+    mean, factor = identified.expected(X[:1]), identified.predict(X[:1]).factor
+    kept = mean.copy(), factor.copy()
+    twin = copied(identified)
+    for _ in range(2):
+        np.testing.assert_array_equal(twin.expected(X[:1]), kept[0])
+        np.testing.assert_array_equal(twin.predict(X[:1]).factor, kept[1])
+        # One row, so that both would use their scratch memory.
+        identified.predict(X[1:2])
+        twin.predict(X[2:3])
+    np.testing.assert_array_equal(mean, kept[0])
+    np.testing.assert_array_equal(factor, kept[1])
 
 
 def test_what_is_taken_from_arrays_predicts_without_solving(arm, identified, monkeypatch):
