@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""scikit-learn's parameter protocol, without depending on scikit-learn."""
+"""scikit-learn's protocol of estimators, without depending on scikit-learn."""
 
 from __future__ import annotations
 
@@ -51,3 +51,16 @@ class Estimator:
             if repr(value) != repr(defaults[name].default)
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn, and nobody else asks, that this is a regressor of several outputs."""
+        # Imported here, where it is the caller, so that the package does not depend on it.
+        from sklearn.utils import RegressorTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="regressor",
+            target_tags=TargetTags(required=True, multi_output=True, single_output=False),
+            transformer_tags=None,
+            classifier_tags=None,
+            regressor_tags=RegressorTags(),
+        )

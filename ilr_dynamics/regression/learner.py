@@ -11,9 +11,9 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..exceptions import InvalidDataError, InvalidParameterError
+from .baseline import Baseline
 from .calibration import MIN_SAMPLES, SpreadFactors
-from .fallback import Fallback, check_fallback, check_fallback_fits
+from .fallback import Fallback, check_fallback
 from .features import Regressors, check_features
 from .inference import (
     FitScales,
@@ -107,12 +107,12 @@ class MixtureLearner(MixtureRegressor):
         check_prior_mean(self.prior_mean)
         check_fallback(self.fallback)
         check_choice(self.learn_residual, "learn_residual", (True, False))
-        if self.learn_residual and (self.fallback is None or self.prior_mean is not None):
-            raise InvalidParameterError(
-                "learn_residual is True: expected a fallback that leaves something, and no prior "
-                f"mean, got {self.fallback!r} and {self.prior_mean!r}"
-            )
+        self._stated_baseline()
         check_random_state(self.random_state)
+
+    def _stated_baseline(self) -> Baseline:
+        """What the parameters say is known beside the mixture."""
+        return Baseline(self.prior_mean, self.fallback, self.learn_residual)
 
     def _checked_scales(self, n_inputs: int) -> dict[str, float]:
         """Return what the parameters say about the scales of the prior, checked."""
@@ -161,17 +161,10 @@ class MixtureLearner(MixtureRegressor):
         X, Y, weights = check_training_data(X, Y, sample_weight)
         inputs = Standardizer.from_data(X, weights, self.input_location, self.input_scale, "input")
         regressors = Regressors.from_data(inputs, self.features, int(self.degree), X, weights)
-        fallback = _informed(self.fallback, X, Y, weights)
-        transforms = Transforms(
-            regressors,
-            Standardizer(np.zeros(Y.shape[1]), np.ones(Y.shape[1])),
-            self.prior_mean,
-            fallback,
-            learn_residual=self.learn_residual,
-        )
-        residual = _residual(transforms, X, Y)
+        baseline = self._stated_baseline().updated(X, Y, weights)
+        residual = baseline.residual(X, Y)
         location = self.output_location
-        if location is None and (self.prior_mean is not None or self.learn_residual):
+        if location is None and baseline.is_added:
             # Far from all data what is expected beforehand is all that is.
             location = 0.0
         outputs = Standardizer.from_data(residual, weights, location, self.output_scale, "output")
@@ -181,7 +174,7 @@ class MixtureLearner(MixtureRegressor):
         nothing = np.zeros((0, p, p))
         result = self._infer(Z, weights, prior, prior, nothing, np.arange(0), callback)
         spread = self._calibrated_spread(X, Y, weights)
-        transforms = replace(transforms, outputs=outputs, spread=spread)
+        transforms = Transforms(regressors, outputs, baseline, spread)
         self._set_state(result.prior, result.scatter, result.groups, X.shape[0], transforms)
         self.lower_bounds_, self.converged_ = result.lower_bounds, result.converged
         self.metadata_ = {}
@@ -224,14 +217,12 @@ class MixtureLearner(MixtureRegressor):
         X, Y, weights = check_training_data(
             X, Y, sample_weight, self.n_features_in_, self.n_outputs_
         )
-        transforms, kept = self.transforms_, self.forgetting_factor
-        if transforms.fallback is not None:
-            fallback = _informed(transforms.fallback.discounted(kept), X, Y, weights)
-            transforms = replace(transforms, fallback=fallback)
-        residual = _residual(transforms, X, Y)
-        Z = _extended(self.regressors_(X), self.output_scaling_, residual)
+        kept = self.forgetting_factor
+        baseline = self.transforms_.baseline.discounted(kept).updated(X, Y, weights)
+        transforms = replace(self.transforms_, baseline=baseline)
+        Z = _extended(self.regressors_(X), self.output_scaling_, baseline.residual(X, Y))
         known = kept * self.statistics_
-        if transforms.learn_residual:
+        if baseline.learn_residual:
             known = told_again(known, self.transforms_, transforms, share=kept)
         stated = self._stated_prior(
             self.prior_.n_inputs,
@@ -327,32 +318,6 @@ class MixtureLearner(MixtureRegressor):
         )
         labels[novel] = n_known + nearest_seed(inputs, seeds)
         return labels, seeds.shape[0]
-
-
-def _residual(transforms: Transforms, X: Array, Y: Array) -> Array:
-    """What is left to be learned (n, d), in physical units."""
-    expected = transforms.expected(X)
-    if expected is None:
-        return Y
-    expected = np.asarray(expected, dtype=float)
-    if expected.shape != Y.shape:
-        raise InvalidDataError(f"the prior mean must have shape {Y.shape}, got {expected.shape}")
-    if not np.all(np.isfinite(expected)):
-        raise InvalidDataError("the prior mean is not finite at some sample")
-    if not transforms.learn_residual:
-        return Y - expected
-    assert transforms.fallback is not None
-    # Where it says nothing the fallback stands, and components learn that nothing is left.
-    return transforms.fallback.informative_share(X) * (Y - expected)
-
-
-def _informed(fallback: Fallback | None, X: Array, Y: Array, weights: Array) -> Fallback | None:
-    """Fallback with further samples, checked at them."""
-    if fallback is None:
-        return None
-    informed = fallback.updated(X, Y, weights)
-    check_fallback_fits(informed, X, Y.shape[1])
-    return informed
 
 
 def _extended(U: Array, scaling: Standardizer, Y: Array) -> Array:

@@ -1,11 +1,11 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What all mixture regressors share: prediction, and keeping a model in a file."""
+"""What all mixture regressors share: questions to a fitted model, and keeping it in a file."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal, Self
 
@@ -13,24 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InvalidParameterError, NotFittedError
-from .calibration import Outcomes, SpreadFactors, spread_factors
-from .component_predictions import (
-    ComponentPredictions,
-    interval,
-    log_conditional_density,
-    mean_and_variance,
-    most_probable_only,
-    with_unseen_prediction,
-)
+from .calibration import SpreadFactors, spread_factors
 from .estimator import Estimator
 from .fallback import Fallback
 from .features import Regressors
-from .influence import Influence
 from .mixture import MixturePosterior, MixturePrior
-from .predictive import PredictiveMixture
+from .physical_mixture import PhysicalMixture
 from .predictor import Predictor
 from .prior_mean import PriorMean
-from .products import centres_and_covariances, forms
 from .scaling import Standardizer
 from .transforms import Transforms
 from .validation import check_array, check_training_data
@@ -47,12 +37,8 @@ MAX_CALIBRATION_SAMPLES = 2000
 class MixtureRegressor(Estimator):
     """Base of estimators whose predictive distribution is a mixture of Student-t densities."""
 
-    regressors_: Regressors
-    output_scaling_: Standardizer
+    transforms_: Transforms
     prior_: MixturePrior
-    prior_mean_: PriorMean | None
-    fallback_: Fallback | None
-    spread_factors_: SpreadFactors
     statistics_: Array
     groups_: NDArray[np.intp]
     posterior_: MixturePosterior
@@ -63,8 +49,7 @@ class MixtureRegressor(Estimator):
     n_features_in_: int
     n_outputs_: int
     metadata_: dict[str, Any]
-    _mixture: PredictiveMixture
-    _learned_residual: bool
+    _predictive: PhysicalMixture
 
     def _set_state(
         self,
@@ -76,23 +61,8 @@ class MixtureRegressor(Estimator):
     ) -> None:
         """Take prior, statistics and transforms as what is known; all else follows from them."""
         posterior = prior.posterior(statistics, groups)
-        # What has no samples is the fallback's: it knows more about it than an upper component
-        # that does not know the offset.
-        components = prior.predictive(statistics, groups, with_vacant=transforms.fallback is None)
-        mixture = PredictiveMixture.from_components(components)
-        if transforms.fallback is not None:
-            scale = transforms.outputs.scale
-            shape = transforms.fallback.noise_shape / np.outer(scale, scale)
-            mixture = mixture.with_unseen(shape, transforms.fallback.dof)
-            if transforms.learn_residual:
-                unlearned = transforms.fallback.uninformative_variance / scale**2
-                mixture = mixture.with_added_noise(np.diag(unlearned))
-        spread = transforms.spread
-        self._mixture = mixture.with_spread(spread.components, spread.unseen)
-        self.regressors_, self.output_scaling_ = transforms.regressors, transforms.outputs
-        self.prior_mean_, self.fallback_ = transforms.prior_mean, transforms.fallback
-        self.spread_factors_ = spread
-        self._learned_residual = transforms.learn_residual
+        self._predictive = PhysicalMixture.from_statistics(prior, statistics, groups, transforms)
+        self.transforms_ = transforms
         self.prior_ = prior
         self.statistics_, self.groups_ = statistics, groups
         self.posterior_ = posterior
@@ -101,16 +71,29 @@ class MixtureRegressor(Estimator):
         self.n_features_in_, self.n_outputs_ = prior.n_inputs, prior.n_outputs
 
     @property
-    def transforms_(self) -> Transforms:
-        """What stands between physical units and the mixture."""
-        return Transforms(
-            self.regressors_,
-            self.output_scaling_,
-            self.prior_mean_,
-            self.fallback_,
-            self.spread_factors_,
-            self._learned_residual,
-        )
+    def regressors_(self) -> Regressors:
+        """Inputs in physical units to regressors in standard units."""
+        return self.transforms_.regressors
+
+    @property
+    def output_scaling_(self) -> Standardizer:
+        """Outputs in physical to standard units."""
+        return self.transforms_.outputs
+
+    @property
+    def prior_mean_(self) -> PriorMean | None:
+        """The prior mean function of the first fit."""
+        return self.transforms_.baseline.prior_mean
+
+    @property
+    def fallback_(self) -> Fallback | None:
+        """The global model, with all samples it was given."""
+        return self.transforms_.baseline.fallback
+
+    @property
+    def spread_factors_(self) -> SpreadFactors:
+        """Factors on standard deviations that `calibrate` found."""
+        return self.transforms_.spread
 
     def calibrate(self, X: ArrayLike, Y: ArrayLike, coverage: float = 0.95) -> Self:
         """
@@ -138,17 +121,12 @@ class MixtureRegressor(Estimator):
             If the coverage does not lie between 0 and 1.
         """
         self._check_fitted()
-        if not 0.0 < coverage < 1.0:
-            raise InvalidParameterError(f"coverage must lie between 0 and 1, got {coverage!r}")
+        _check_coverage(coverage)
         X, Y, _ = check_training_data(X, Y, None, self.n_features_in_, self.n_outputs_)
         # As many as tell a quantile to half a percent, evenly spaced.
         chosen = np.arange(0, X.shape[0], max(1, X.shape[0] // MAX_CALIBRATION_SAMPLES))
         X, Y = X[chosen], Y[chosen]
-        outputs = (Y - self._physical(np.zeros_like(Y), X)) / self.output_scaling_.scale
-        outcomes = [
-            Outcomes.of(mixture, predictions, outputs[rows], self.spread_factors_)
-            for rows, mixture, predictions in self._relevant_predictions(X)
-        ]
+        outcomes = self._predictive.outcomes(X, Y)
         spread = spread_factors(outcomes, coverage, self.spread_factors_)
         transforms = replace(self.transforms_, spread=spread)
         self._set_state(self.prior_, self.statistics_, self.groups_, self.n_samples_, transforms)
@@ -189,14 +167,8 @@ class MixtureRegressor(Estimator):
         if mode not in ("mean", "mode"):
             raise InvalidParameterError(f"mode must be 'mean' or 'mode', got {mode!r}")
         X = self._checked_inputs(X)
-        means, variances = np.empty((2, X.shape[0], self.n_outputs_))
-        for rows, mixture, predictions in self._relevant_predictions(X):
-            used = most_probable_only(predictions) if mode == "mode" else predictions
-            means[rows], variances[rows] = mean_and_variance(mixture, used)
-        physical_mean = self._physical(means, X)
-        if not return_std:
-            return physical_mean
-        return physical_mean, np.sqrt(variances) * self.output_scaling_.scale
+        mean, std = self._predictive.mean_and_std(X, most_probable=mode == "mode")
+        return (mean, std) if return_std else mean
 
     def predict_components(self, X: ArrayLike) -> tuple[Array, Array, Array]:
         """
@@ -217,16 +189,7 @@ class MixtureRegressor(Estimator):
         covariances : (n, K + 1, n_outputs, n_outputs)
         """
         X = self._checked_inputs(X)
-        blocks = list(self._predictions(X))
-        scale = self.output_scaling_.scale
-        covariances = self._mixture.covariances() * np.outer(scale, scale)
-        factors = np.concatenate([block.factors for block in blocks])
-        means = np.concatenate([block.means for block in blocks])
-        return (
-            np.concatenate([block.weights for block in blocks]),
-            self._physical(means, X),
-            factors[:, :, None, None] * covariances,
-        )
+        return self._predictive.components(X)
 
     def predict_interval(self, X: ArrayLike, coverage: float = 0.95) -> tuple[Array, Array]:
         """
@@ -243,13 +206,9 @@ class MixtureRegressor(Estimator):
         -------
         lower, upper : (n, n_outputs)
         """
-        if not 0.0 < coverage < 1.0:
-            raise InvalidParameterError(f"coverage must lie between 0 and 1, got {coverage!r}")
+        _check_coverage(coverage)
         X = self._checked_inputs(X)
-        lower, upper = np.empty((2, X.shape[0], self.n_outputs_))
-        for rows, mixture, predictions in self._relevant_predictions(X):
-            lower[rows], upper[rows] = interval(mixture, predictions, coverage)
-        return self._physical(lower, X), self._physical(upper, X)
+        return self._predictive.interval(X, coverage)
 
     def log_predictive_density(self, X: ArrayLike, Y: ArrayLike) -> Array:
         """Log p(y | x) (n,) of inputs (n, n_inputs) and outputs (n, n_outputs), in nats.
@@ -258,19 +217,12 @@ class MixtureRegressor(Estimator):
         """
         self._check_fitted()
         X, Y, _ = check_training_data(X, Y, None, self.n_features_in_, self.n_outputs_)
-        outputs = (Y - self._physical(np.zeros_like(Y), X)) / self.output_scaling_.scale
-        densities = np.empty(X.shape[0])
-        start = 0
-        for block in self._predictions(X):
-            rows = slice(start, start + block.log_weights.shape[0])
-            densities[rows] = log_conditional_density(self._mixture, block, outputs[rows])
-            start = rows.stop
-        return densities - float(np.sum(np.log(self.output_scaling_.scale)))
+        return self._predictive.log_density(X, Y)
 
     def responsibilities(self, X: ArrayLike) -> Array:
         """Share (n, K + 1) of each component at inputs (n, n_inputs); the last is the unseen."""
         X = self._checked_inputs(X)
-        return np.concatenate([block.weights for block in self._predictions(X)])
+        return self._predictive.weights(X)
 
     def input_regions(self) -> tuple[Array, Array]:
         """
@@ -284,18 +236,7 @@ class MixtureRegressor(Estimator):
             Covariances of their predictive distribution.
         """
         self._check_fitted()
-        m, n_components = self.n_features_in_, self.statistics_.shape[0]
-        mixture, scaling = self._mixture, self.regressors_.scaling
-        centres, covariances = centres_and_covariances(
-            forms(mixture.distance_coefficients[:n_components])
-        )
-        dofs = 2.0 * mixture.exponents[:n_components] - m
-        # Of the Student-t with 1 + x' A x in its density; none up to two degrees of freedom.
-        covariances /= np.maximum(dofs - 2.0, 1.0)[:, None, None]
-        return (
-            centres * scaling.scale + scaling.location,
-            covariances * np.outer(scaling.scale, scaling.scale),
-        )
+        return self._predictive.input_regions()
 
     def score(self, X: ArrayLike, Y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Coefficient of determination, mean over the outputs, as in scikit-learn's regressors."""
@@ -314,10 +255,7 @@ class MixtureRegressor(Estimator):
     def predictor(self) -> Predictor:
         """Return what predicts one input at a time, for control loops; later fits leave it be."""
         self._check_fitted()
-        mixture = self._mixture
-        # Those behind have none: the vacant ones of a hierarchy, and the unseen one.
-        influence = Influence.from_mixture(mixture, first=self.statistics_.shape[0])
-        return Predictor(mixture, self.transforms_, mixture.screening, influence)
+        return self._predictive.predictor()
 
     def save(
         self, path: str | os.PathLike[str], metadata: Mapping[str, Any] | None = None
@@ -348,69 +286,17 @@ class MixtureRegressor(Estimator):
         self._check_fitted()
         return check_array(X, "X", self.n_features_in_)
 
-    def _relevant_predictions(
-        self, X: Array
-    ) -> Iterator[tuple[NDArray[np.intp], PredictiveMixture, ComponentPredictions]]:
-        """Some rows of inputs (n, m), the part of the mixture that matters, and what it says."""
-        # Of all inputs at once: a fallback's calls cost as much as what they do.
-        unseen = self._unseen(X)
-        for rows, mixture, predictions in self._mixture.relevant_predictions(self.regressors_(X)):
-            if unseen is not None:
-                mean, factor = unseen
-                predictions = with_unseen_prediction(predictions, mean[rows], factor[rows])
-            yield rows, mixture, predictions
-
-    def _predictions(self, X: Array) -> Iterator[ComponentPredictions]:
-        """What all components say, a block of rows of inputs (n, m) at a time."""
-        start = 0
-        for block in self._mixture.predictions(self.regressors_(X)):
-            rows = slice(start, start + block.log_weights.shape[0])
-            yield block if self.fallback_ is None else self._with_fallback(block, X[rows])
-            start = rows.stop
-
-    def _with_fallback(self, block: ComponentPredictions, X: Array) -> ComponentPredictions:
-        unseen = self._unseen(X)
-        assert unseen is not None
-        return with_unseen_prediction(block, *unseen)
-
-    def _unseen(self, X: Array) -> tuple[Array, Array] | None:
-        """What the fallback, if any, says at inputs (n, m): mean (n, d) and widening (n,)."""
-        if self.fallback_ is None:
-            return None
-        prediction = self.fallback_.predict(X)
-        # In the units of the mixture, to which the prior mean is added again.
-        mean = (prediction.mean - self._physical(np.zeros_like(prediction.mean), X)) / (
-            self.output_scaling_.scale
-        )
-        return mean, prediction.factor
-
-    def _physical(self, outputs: Array, X: Array) -> Array:
-        """Outputs (n, ..., d) at inputs (n, m) in physical units, the prior mean added."""
-        physical = self.output_scaling_.inverse_transform(outputs)
-        expected = self.transforms_.expected(X)
-        if expected is None:
-            return physical
-        return physical + (expected if physical.ndim == 2 else expected[:, None, :])
-
     def __sklearn_is_fitted__(self) -> bool:
         """Answer scikit-learn's `check_is_fitted`."""
         return hasattr(self, "posterior_")
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn, and nobody else asks, that this is a regressor of several outputs."""
-        # Imported here, where it is the caller, so that the package does not depend on it.
-        from sklearn.utils import RegressorTags, Tags, TargetTags
-
-        return Tags(
-            estimator_type="regressor",
-            target_tags=TargetTags(required=True, multi_output=True, single_output=False),
-            transformer_tags=None,
-            classifier_tags=None,
-            regressor_tags=RegressorTags(),
-        )
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
             raise NotFittedError(
                 f"this {type(self).__name__} has not seen data yet: call fit or partial_fit first"
             )
+
+
+def _check_coverage(coverage: float) -> None:
+    if not 0.0 < coverage < 1.0:
+        raise InvalidParameterError(f"coverage must lie between 0 and 1, got {coverage!r}")

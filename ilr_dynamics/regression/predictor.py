@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import fields
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -17,10 +16,11 @@ from ..exceptions import InvalidDataError, SnapshotError
 from .influence import Influence
 from .packed_arrays import open_arrays, write_arrays
 from .predictive import PredictiveMixture
+from .predictor_arrays import pack_predictor, unpack_predictor
 from .products import upper_triangle
 from .relevance import Relevance, products_of
 from .screening import Screening
-from .transforms import Transforms, pack_transforms, unpack_transforms
+from .transforms import Transforms
 from .validation import MAX_STANDARD_VALUE
 
 __all__ = ["Prediction", "Predictor"]
@@ -30,7 +30,6 @@ Array = NDArray[np.float64]
 # Weight of the unseen component up to which the fallback, which costs as much as all local models
 # together, is not asked: what it says may then be a hundred deviations away without being felt.
 NEGLIGIBLE_FALLBACK = 1e-9
-SCREENING, INFLUENCE = "screening_", "influence_"
 
 
 class Prediction(NamedTuple):
@@ -92,12 +91,11 @@ class Predictor:
         screening: Screening,
         influence: Influence,
     ) -> None:
+        self._parts = mixture, transforms, screening, influence
         self._mixture = mixture
-        self._transforms = transforms
-        self._screening, self._influence = screening, influence
         self._regressors = transforms.regressors
         self._inputs = transforms.regressors.scaling
-        self._outputs = transforms.outputs
+        self._outputs, self._baseline = transforms.outputs, transforms.baseline
         n_inputs, n_regressors = self._inputs.location.size, mixture.maps.shape[2]
         self._is_linear = n_regressors == n_inputs + 1
         self._pairs = upper_triangle(n_inputs + 1)
@@ -110,13 +108,12 @@ class Predictor:
 
     def __reduce__(self) -> tuple[type[Predictor], tuple[object, ...]]:
         """Make copies anew: scratch memory copied array by array would be parts of nothing."""
-        parts = (self._mixture, self._transforms, self._screening, self._influence)
-        return type(self), parts
+        return type(self), self._parts
 
     @property
     def has_fallback(self) -> bool:
         """Whether a global model predicts where no component has data."""
-        return self._transforms.fallback is not None
+        return self._baseline.fallback is not None
 
     @property
     def n_inputs(self) -> int:
@@ -156,20 +153,20 @@ class Predictor:
         means = means.reshape(-1, n_outputs)
         widening = rows(self._mixture.widening_coefficients).dot(products)
         widening += 1.0
-        prior_mean, fallback = self._transforms.prior_mean, self._transforms.fallback
+        prior_mean, fallback = self._baseline.prior_mean, self._baseline.fallback
         added = prior_mean(x[None])[0] if prior_mean is not None else 0.0
         # The unseen component is the last of all, and of the chosen ones.
         unseen_weight = float(weights[-1])
         if fallback is not None:
             if unseen_weight > NEGLIGIBLE_FALLBACK:
                 prediction = fallback.predict(x[None])
-                if self._transforms.learn_residual:
+                if self._baseline.learn_residual:
                     added = prediction.mean[0]
                 residual = prediction.mean[0] - added - self._outputs.location
                 means[-1], widening[-1] = residual / self._outputs.scale, prediction.factor[0]
             else:
                 weights[-1] = 0.0
-                if self._transforms.learn_residual:
+                if self._baseline.learn_residual:
                     added = fallback.expected(x[None])[0]
         mean = weights.dot(means)
         # Spread around the mixture's mean, not E[y^2] - mean^2: no cancellation.
@@ -206,14 +203,7 @@ class Predictor:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a file that `open` maps into memory."""
-        arrays = {
-            field.name: getattr(self._mixture, field.name) for field in fields(self._mixture)
-        }
-        for prefix, part in ((SCREENING, self._screening), (INFLUENCE, self._influence)):
-            for field in fields(part):
-                arrays[prefix + field.name] = getattr(part, field.name)
-        header, parts = pack_transforms(self._transforms)
-        write_arrays(path, {**arrays, **parts}, header)
+        write_arrays(path, *pack_predictor(*self._parts))
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Predictor:
@@ -226,31 +216,14 @@ class Predictor:
             If the file is missing or damaged, or what it holds predicts nothing finite.
         """
         arrays, header = open_arrays(path)
-        shapes = {name: array.shape for name, array in arrays.items()}
-        n, d, q = (*shapes.get("maps", ()), 0, 0, 0)[:3]
-        try:
-            # What overflows is told as not finite.
-            with np.errstate(all="ignore"):
-                transforms = unpack_transforms(header, arrays, n_regressors=q, n_outputs=d)
-        except (LookupError, TypeError, ValueError) as error:
-            raise SnapshotError(f"the file {path} makes no predictor: {error}") from error
-        expected = _expected_shapes(n, d, q, transforms.regressors.n_inputs)
-        n_coordinates = shapes.get(SCREENING + "projection", (0,))[0]
-        screening_shapes = _screening_shapes(n, n_coordinates, transforms.regressors.n_inputs)
-        # The unseen component, and vacant ones where no fallback speaks for them.
-        n_rest = shapes.get(INFLUENCE + "floors", (0,))[0] if transforms.fallback is None else 1
-        n_rest = max(1, min(n_rest, n - 1))
-        influence_shapes = _influence_shapes(n, d, n_rest)
-        parts = {name: array.shape for name, array in pack_transforms(transforms)[1].items()}
-        if shapes != {**expected, **screening_shapes, **influence_shapes, **parts}:
-            raise SnapshotError(f"the arrays of {path} make no predictor: {shapes}")
-        screening = Screening(*(arrays[name] for name in screening_shapes))
-        influence = Influence(*(arrays[name] for name in influence_shapes))
-        mixture = {name: arrays[name] for name in expected}
         # What overflows is told by a prediction.
         with np.errstate(all="ignore"):
-            predictor = cls(PredictiveMixture(**mixture), transforms, screening, influence)
-            found = predictor.query(transforms.regressors.scaling.location)
+            try:
+                parts = unpack_predictor(arrays, header)
+            except (LookupError, TypeError, ValueError) as error:
+                raise SnapshotError(f"the file {path} makes no predictor: {error}") from error
+            predictor = cls(*parts)
+            found = predictor.query(predictor._inputs.location)
         if not np.all(np.isfinite([*found.mean, *found.std, found.unseen_weight])):
             raise SnapshotError(f"the file {path} makes no predictor: it predicts {found}")
         return predictor
@@ -261,33 +234,3 @@ def _rows(chosen: NDArray[np.intp]) -> Callable[[Array], Array]:
     if chosen[-1] - chosen[0] == chosen.size - 1:
         return itemgetter(slice(chosen[0], chosen[-1] + 1))
     return lambda array: array.take(chosen, axis=0)
-
-
-def _expected_shapes(n: int, d: int, q: int, m: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of a predictive mixture of n components."""
-    return {
-        "log_constants": (n,),
-        "exponents": (n,),
-        "distance_coefficients": (n, (m + 1) * (m + 2) // 2),
-        "maps": (n, d, q),
-        "widening_coefficients": (n, q * (q + 1) // 2),
-        "noise_shapes": (n, d, d),
-        "dofs": (n,),
-    }
-
-
-def _screening_shapes(n: int, c: int, m: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of the screening of n components by c - 1 of m coordinates."""
-    return {
-        SCREENING + "projection": (c, m + 1),
-        SCREENING + "coefficients": (n, c * (c + 1) // 2),
-    }
-
-
-def _influence_shapes(n: int, d: int, r: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of the influence of the last r of n components."""
-    return {
-        INFLUENCE + "floors": (r, d),
-        INFLUENCE + "growths": (r, d),
-        INFLUENCE + "steepness": (n, d),
-    }

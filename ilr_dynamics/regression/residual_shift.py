@@ -43,7 +43,7 @@ def told_again(
     statistics
         Weighted sums of the products of [x, features of x, 1, y] in standard units.
     before, after
-        The same but for their fallbacks.
+        The same but for the fallbacks of their baselines.
     share
         Of the shift that is told. What is forgotten is not defended against the new fallback: an
         arm that has changed has done so where there are no new samples, too.
@@ -86,8 +86,9 @@ def _roots(second_moments: Array, centres: Array) -> Array:
 
 def _shifts(points: Array, before: Transforms, after: Transforms) -> Array:
     """How much less is left (n, d) at inputs (n, m), both in standard units."""
-    assert before.fallback is not None
-    assert after.fallback is not None
+    fallback, newer = before.baseline.fallback, after.baseline.fallback
+    assert fallback is not None
+    assert newer is not None
     X = before.regressors.scaling.inverse_transform(points)
-    change = before.fallback.expected(X) - after.fallback.expected(X)
-    return before.fallback.informative_share(X) * change / before.outputs.scale
+    change = fallback.expected(X) - newer.expected(X)
+    return fallback.informative_share(X) * change / before.outputs.scale

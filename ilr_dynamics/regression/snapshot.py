@@ -118,12 +118,9 @@ def _model(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> MixtureReg
         )
         if transforms.regressors.n_inputs != prior.n_inputs:
             raise ValueError(f"the input scaling must hold {prior.n_inputs} locations and scales")
-        fallback = transforms.fallback
-        model.set_params(
-            prior_mean=transforms.prior_mean,
-            # As it was before the first fit, so that another fit counts no sample twice.
-            fallback=fallback.discounted(0.0) if fallback is not None else None,
-        )
+        # As it was before the first fit, so that another fit counts no sample twice.
+        stated = transforms.baseline.discounted(0.0)
+        model.set_params(prior_mean=stated.prior_mean, fallback=stated.fallback)
         if arrays["lower_bounds"].ndim != 1:
             raise ValueError("lower_bounds must have one dimension")
         model.lower_bounds_ = arrays["lower_bounds"]

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import SnapshotError
+from .baseline import Baseline
 from .calibration import SpreadFactors
-from .fallback import FALLBACKS, Fallback, check_fallback_fits
+from .fallback import FALLBACKS, check_fallback_fits
 from .features import Regressors
-from .prior_mean import PriorMean, name_of_prior_mean, prior_mean_from_arrays
+from .prior_mean import name_of_prior_mean, prior_mean_from_arrays
 from .scaling import Standardizer
 from .validation import check_integer
 
@@ -40,35 +41,22 @@ class Transforms:
         Inputs in physical units to regressors in standard units.
     outputs
         Outputs in physical to standard units.
-    prior_mean
-        What is added to the mixture's mean, if anything.
-    fallback
-        What the unseen component predicts, if not the prior.
+    baseline
+        What is known beside the mixture, in physical units.
     spread
         Factors on standard deviations, found by calibration.
-    learn_residual
-        Whether the fallback's mean is added to the mixture's too.
     """
 
     regressors: Regressors
     outputs: Standardizer
-    prior_mean: PriorMean | None = None
-    fallback: Fallback | None = None
+    baseline: Baseline = Baseline()
     spread: SpreadFactors = SpreadFactors()
-    learn_residual: bool = False
-
-    def expected(self, X: Array) -> Array | None:
-        """What is added to the mixture's mean at inputs (n, m), (n, d); None: nothing."""
-        if self.learn_residual:
-            assert self.fallback is not None
-            return self.fallback.expected(X)
-        return None if self.prior_mean is None else self.prior_mean(X)
 
 
 def pack_transforms(transforms: Transforms) -> tuple[dict[str, Any], dict[str, Array]]:
     """Header, of what JSON can hold, and arrays by name; SnapshotError if none can be made."""
     arrays: dict[str, Array] = {}
-    regressors = transforms.regressors
+    regressors, baseline = transforms.regressors, transforms.baseline
     for name, scaling in (
         ("input", regressors.scaling),
         ("feature", regressors.feature_scaling),
@@ -85,14 +73,14 @@ def pack_transforms(transforms: Transforms) -> tuple[dict[str, Any], dict[str, A
         "prior_mean": None,
         "fallback": None,
         "spread": [transforms.spread.components, transforms.spread.unseen],
-        "learn_residual": transforms.learn_residual,
+        "learn_residual": baseline.learn_residual,
     }
-    if transforms.prior_mean is not None:
-        header["prior_mean"] = name_of_prior_mean(transforms.prior_mean)
-        arrays.update(_prefixed(PRIOR_MEAN, transforms.prior_mean.arrays()))
-    if transforms.fallback is not None:
-        header["fallback"] = FALLBACKS.name_of(transforms.fallback)
-        arrays.update(_prefixed(FALLBACK, transforms.fallback.arrays()))
+    if baseline.prior_mean is not None:
+        header["prior_mean"] = name_of_prior_mean(baseline.prior_mean)
+        arrays.update(_prefixed(PRIOR_MEAN, baseline.prior_mean.arrays()))
+    if baseline.fallback is not None:
+        header["fallback"] = FALLBACKS.name_of(baseline.fallback)
+        arrays.update(_prefixed(FALLBACK, baseline.fallback.arrays()))
     return header, arrays
 
 
@@ -141,11 +129,8 @@ def unpack_transforms(
     learn_residual = header.get("learn_residual", False)
     if not isinstance(learn_residual, bool):
         raise ValueError(f"learn_residual is {learn_residual!r}, expected true or false")
-    if learn_residual and (fallback is None or prior_mean is not None):
-        raise ValueError("a residual is left by a fallback, and by it alone")
-    return Transforms(
-        regressors, outputs, prior_mean, fallback, _spread(header["spread"]), learn_residual
-    )
+    baseline = Baseline(prior_mean, fallback, learn_residual)
+    return Transforms(regressors, outputs, baseline, _spread(header["spread"]))
 
 
 def _prefixed(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:

@@ -113,11 +113,11 @@ def test_sums_of_a_residual_are_told_again_exactly_for_linear_fallbacks(samples,
         learned(ILR, X[rows], Y[rows], features=features) for rows in (slice(100), slice(400))
     ]
     before, after = (model.transforms_ for model in models)
-    after = replace(before, fallback=after.fallback)
+    after = replace(before, baseline=after.baseline)
     share = np.random.default_rng(2).uniform(size=(3, len(X)))
     sums = []
     for transforms in (before, after):
-        left = (Y - transforms.fallback.predict(X).mean - before.outputs.location) / 0.3
+        left = (Y - transforms.baseline.fallback.predict(X).mean - before.outputs.location) / 0.3
         Z = np.column_stack([before.regressors(X), left])
         sums.append(np.einsum("kn,ni,nj->kij", share, Z, Z))
     np.testing.assert_allclose(told_again(sums[0], before, after), sums[1], rtol=1e-8, atol=1e-7)

@@ -22,7 +22,7 @@ def model(request):
 
 @pytest.fixture(scope="module")
 def mixture(model):
-    return model[0]._mixture
+    return model[0]._predictive.mixture
 
 
 @pytest.fixture(scope="module")

@@ -160,7 +160,7 @@ def test_single_queries_are_answered_as_all_components_do(crowded):
 @pytest.mark.parametrize("many_candidates", [0, 1000])
 def test_what_is_left_out_is_negligible(crowded, many_candidates, monkeypatch):
     monkeypatch.setattr(neighbourhoods, "MANY_CANDIDATES", many_candidates)
-    mixture = crowded._mixture
+    mixture = crowded._predictive.mixture
     U = crowded.regressors_(queries(600))
     n_asked, seen = [], np.zeros(len(U), dtype=int)
     for rows, part, _ in mixture.relevant_predictions(U):
@@ -175,7 +175,7 @@ def test_what_is_left_out_is_negligible(crowded, many_candidates, monkeypatch):
 
 
 def test_a_component_without_a_bound_is_asked_but_hides_no_other(crowded):
-    mixture, U = crowded._mixture, crowded.regressors_(queries(600)[:200])
+    mixture, U = crowded._predictive.mixture, crowded.regressors_(queries(600)[:200])
     U = np.concatenate([U, U + 1e-3])
     Q = forms(mixture.distance_coefficients)
     # So thin that its form cannot be inverted.

@@ -1,0 +1,99 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The parts of a predictor to named arrays and a header, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .influence import Influence
+from .predictive import PredictiveMixture
+from .screening import Screening
+from .transforms import Transforms, pack_transforms, unpack_transforms
+
+__all__ = ["pack_predictor", "unpack_predictor"]
+
+Array = NDArray[np.float64]
+
+SCREENING, INFLUENCE = "screening_", "influence_"
+
+
+def pack_predictor(
+    mixture: PredictiveMixture, transforms: Transforms, screening: Screening, influence: Influence
+) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Arrays by name and header, of what JSON can hold; SnapshotError if none can be made."""
+    arrays: dict[str, Array] = {}
+    for prefix, part in (("", mixture), (SCREENING, screening), (INFLUENCE, influence)):
+        for field in fields(part):
+            arrays[prefix + field.name] = getattr(part, field.name)
+    header, parts = pack_transforms(transforms)
+    return {**arrays, **parts}, header
+
+
+def unpack_predictor(
+    arrays: Mapping[str, Array], header: Mapping[str, Any]
+) -> tuple[PredictiveMixture, Transforms, Screening, Influence]:
+    """
+    Take the parts of a predictor from what `pack_predictor` made of them.
+
+    Raises
+    ------
+    LookupError, TypeError, ValueError
+        If something is missing or does not fit together.
+    SnapshotError
+        If the prior mean or the fallback is of a class that is not known here.
+    """
+    shapes = {name: array.shape for name, array in arrays.items()}
+    n, d, q = (*shapes.get("maps", ()), 0, 0, 0)[:3]
+    transforms = unpack_transforms(header, arrays, n_regressors=q, n_outputs=d)
+    m = transforms.regressors.n_inputs
+    of_mixture = _mixture_shapes(n, d, q, m)
+    of_screening = _screening_shapes(n, shapes.get(SCREENING + "projection", (0,))[0], m)
+    # The unseen component, and vacant ones where no fallback speaks for them.
+    has_vacant = transforms.baseline.fallback is None
+    n_rest = shapes.get(INFLUENCE + "floors", (0,))[0] if has_vacant else 1
+    of_influence = _influence_shapes(n, d, max(1, min(n_rest, n - 1)))
+    parts = {name: array.shape for name, array in pack_transforms(transforms)[1].items()}
+    if shapes != {**of_mixture, **of_screening, **of_influence, **parts}:
+        raise ValueError(f"its arrays do not fit together: {shapes}")
+    return (
+        PredictiveMixture(**{name: arrays[name] for name in of_mixture}),
+        transforms,
+        Screening(*(arrays[name] for name in of_screening)),
+        Influence(*(arrays[name] for name in of_influence)),
+    )
+
+
+def _mixture_shapes(n: int, d: int, q: int, m: int) -> dict[str, tuple[int, ...]]:
+    """Shapes of a predictive mixture of n components."""
+    return {
+        "log_constants": (n,),
+        "exponents": (n,),
+        "distance_coefficients": (n, (m + 1) * (m + 2) // 2),
+        "maps": (n, d, q),
+        "widening_coefficients": (n, q * (q + 1) // 2),
+        "noise_shapes": (n, d, d),
+        "dofs": (n,),
+    }
+
+
+def _screening_shapes(n: int, c: int, m: int) -> dict[str, tuple[int, ...]]:
+    """Shapes of the screening of n components by c - 1 of m coordinates."""
+    return {
+        SCREENING + "projection": (c, m + 1),
+        SCREENING + "coefficients": (n, c * (c + 1) // 2),
+    }
+
+
+def _influence_shapes(n: int, d: int, r: int) -> dict[str, tuple[int, ...]]:
+    """Shapes of the influence of the last r of n components."""
+    return {
+        INFLUENCE + "floors": (r, d),
+        INFLUENCE + "growths": (r, d),
+        INFLUENCE + "steepness": (n, d),
+    }
