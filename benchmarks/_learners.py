@@ -162,7 +162,7 @@ class Identified:
         )
         self._sums = tuple(forgetting_factor * a + b for a, b in zip(self._sums, new, strict=True))
         weak = np.full(len(self._guess), 1e-2)
-        parameters, _, _ = parameter_posterior(self._guess, weak, self._indices, *self._sums)
+        parameters = parameter_posterior(self._guess, weak, self._indices, *self._sums).mean
         self._of_joints = parameters[self._indices]
 
     def predict_one(self, x: Array) -> Array:

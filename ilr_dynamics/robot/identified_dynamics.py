@@ -24,34 +24,17 @@ from ilr_dynamics.regression import Fallback, FallbackPrediction
 from ilr_dynamics.robot.arrays import FloatArray
 from ilr_dynamics.robot.description import RobotDescription
 from ilr_dynamics.robot.dynamics_regressor import (
-    N_INERTIAL,
-    N_OF_JOINT,
-    N_OF_MOTOR,
-    N_PLAIN,
-    N_POSITION_TERMS,
     SLOWEST,
     DynamicsRegressor,
     n_columns,
-    n_parameters,
     parameter_indices,
 )
-from ilr_dynamics.robot.parameter_posterior import parameter_posterior
+from ilr_dynamics.robot.identified_arrays import PARTS, POSTERIOR, STATE, check_arrays
+from ilr_dynamics.robot.parameter_posterior import ParameterPosterior, parameter_posterior
+from ilr_dynamics.robot.parameter_prior import parameter_prior
 
 __all__ = ["IdentifiedDynamics"]
 
-# How far the inertial parameters may be from the description's, in units of themselves, and at
-# least this much of the largest of their kind (mass, first moment, moment of inertia) on the arm.
-INERTIAL_DOUBT = 1.0
-INERTIAL_FLOOR = 0.1
-# Nor less than this, kg, kg m and kg m^2: a description may lack inertial parameters.
-INERTIAL_LEAST = np.array([0.1, 0.03, 0.01])
-# Everything else starts from nothing, give or take this: Nm and multiples with rad, s.
-OTHER_DOUBT = 10.0
-# Terms in the position alone are nearly the same over a small range: with more doubt they cancel
-# there and part beyond it.
-POSITION_DOUBT = 3.0
-# Of friction by load, Nm for each Nm, and by position, Nm: parts of friction.
-PART_DOUBT = 0.1
 # What the torque of a joint that sticks is worth: it tells the load to within the friction.
 STUCK_WEIGHT = 0.01
 # Student-t degrees of freedom: finite variance and kurtosis, up to what a normal looks like.
@@ -224,28 +207,19 @@ class IdentifiedDynamics(Fallback):
         )
 
     def _predict(self, X: FloatArray) -> FallbackPrediction:
-        """As `predict`, for a block of samples; in few calls, as one sample costs what they do."""
+        """As `predict`, for a block of samples."""
         columns = self._regressor(X)
-        of_joints = columns.transpose(1, 0, 2)
-        common, own = self._doubt
-        pulls = np.empty_like(columns)
-        np.matmul(columns[:, :, : len(common)], common, out=pulls[:, :, : len(common)])
-        np.matmul(of_joints, own, out=pulls.transpose(1, 0, 2)[:, :, len(common) :])
-        doubt = (columns[:, :, None] @ pulls[:, :, :, None])[:, :, 0, 0]
+        doubt = self._posterior.variance(columns)
         doubt /= self._noise
         # One factor for all joints, as the mixture has it: the largest, to be safe.
-        return FallbackPrediction(self._mean(of_joints), 1.0 + np.maximum.reduce(doubt, axis=1))
-
-    def _mean(self, columns: FloatArray) -> FloatArray:
-        """Expected torques (n_samples, n) from the columns (n, n_samples, C) of each joint."""
-        return (columns @ self._of_joints)[:, :, 0].T
+        return FallbackPrediction(
+            self._posterior.expected(columns), 1.0 + np.maximum.reduce(doubt, axis=1)
+        )
 
     def expected(self, X: FloatArray) -> FloatArray:
         """Expected torques (n_samples, n) at [q, qd, qdd] X (n_samples, 3 n)."""
         # Without the covariances, whose size is most of what a query reads.
-        parts = [
-            self._mean(self._regressor(X[rows]).transpose(1, 0, 2)) for rows in _blocks(len(X))
-        ]
+        parts = [self._posterior.expected(self._regressor(X[rows])) for rows in _blocks(len(X))]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def informative_share(self, X: FloatArray) -> FloatArray:
@@ -282,7 +256,7 @@ class IdentifiedDynamics(Fallback):
     @property
     def parameters(self) -> FloatArray:
         """Expected parameters (P,), in the order of `DynamicsRegressor`."""
-        return self._posterior[0]
+        return self._posterior.mean
 
     def arrays(self) -> dict[str, FloatArray]:
         """
@@ -291,112 +265,34 @@ class IdentifiedDynamics(Fallback):
         The posterior goes along because a control loop takes a model over between two cycles,
         and solving for it takes longer than one.
         """
-        kept = {name: np.asarray(getattr(self, name), dtype=float) for name in _ARRAYS}
-        return {**kept, **dict(zip(_POSTERIOR, self._posterior, strict=True))}
+        return {
+            **{name: np.asarray(getattr(self, name), dtype=float) for name in STATE},
+            **{POSTERIOR + name: getattr(self._posterior, name) for name in PARTS},
+        }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> Self:
         """From `arrays`; ValueError if shapes do not fit or something is not finite."""
-        if "seen" not in arrays:
-            raise ValueError(
-                "identified dynamics of an earlier version: learn them again from the recordings"
-            )
-        n = len(arrays["axes"])
-        size = n_columns(n)
-        shapes = {
-            "placements": (n, 4, 4),
-            "axes": (n, 3),
-            "gravity": (3,),
-            "inertial_prior": (n, N_INERTIAL),
-            "motors": (n, n),
-            "gram": (n, size, size),
-            "pull": (n, size),
-            "energy": (n,),
-            "weight": (n,),
-            "seen": (),
-            "moments": (3, n),
-            "posterior_mean": (n_parameters(n),),
-            "posterior_covariance": (n, size, size),
-            "posterior_noise": (n,),
-        }
-        for name, shape in shapes.items():
-            if arrays[name].shape != shape or not np.all(np.isfinite(arrays[name])):
-                raise ValueError(
-                    f"{name} of identified dynamics must be finite and of shape {shape}"
-                )
-        parts = {name: np.asarray(arrays[name]) for name in _ARRAYS if name != "seen"}
-        if not np.all(arrays["posterior_noise"] > 0.0):
-            raise ValueError("posterior_noise of identified dynamics must be positive")
+        check_arrays(arrays)
+        parts = {name: np.asarray(arrays[name]) for name in STATE if name != "seen"}
         dynamics = cls(**parts, seen=float(arrays["seen"]))
         # Where functools.cached_property looks for it.
-        dynamics.__dict__["_posterior"] = tuple(np.asarray(arrays[name]) for name in _POSTERIOR)
+        dynamics.__dict__["_posterior"] = ParameterPosterior(
+            *(np.asarray(arrays[POSTERIOR + name]) for name in PARTS)
+        )
         return dynamics
 
     @cached_property
-    def _posterior(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Mean (P,) and covariances (n, C, C) of the parameters, noise variance (n,) in slip."""
+    def _posterior(self) -> ParameterPosterior:
+        """What is known of the parameters; its noise is that of joints that slip."""
         return parameter_posterior(
-            *self._prior(),
+            *parameter_prior(self.inertial_prior),
             parameter_indices(self.n_joints),
             self.gram,
             self.pull,
             self.energy,
             self.weight,
         )
-
-    @cached_property
-    def _of_joints(self) -> FloatArray:
-        """Expected parameters (n, C, 1) of each joint's columns."""
-        return self._posterior[0][parameter_indices(self.n_joints)][:, :, None]
-
-    @cached_property
-    def _doubt(self) -> tuple[FloatArray, FloatArray]:
-        """
-        The covariances S of the parameters, for phi' S phi with less to read.
-
-        What parameters common to all joints have among them, (C', C') once instead of for each
-        joint; what a joint's own ones have with all, (n, C, C - C'), that with the common ones
-        twice, as S is symmetric.
-        """
-        covariance = self._posterior[1]
-        n_common = covariance.shape[1] - N_OF_JOINT
-        own = covariance[:, :, n_common:].copy()
-        own[:, :n_common] *= 2.0
-        return covariance[0, :n_common, :n_common].copy(), own
-
-    def _prior(self) -> tuple[FloatArray, FloatArray]:
-        """Mean and precision (P,) of the parameters before any data."""
-        n = self.n_joints
-        kinds = np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2])
-        largest = np.array(
-            [np.max(np.abs(self.inertial_prior[:, kinds == kind])) for kind in range(3)]
-        )
-        least = np.maximum(INERTIAL_FLOOR * largest, INERTIAL_LEAST)
-        doubt = INERTIAL_DOUBT * np.maximum(np.abs(self.inertial_prior), least[kinds])
-        of_joint = np.full(N_OF_JOINT, PART_DOUBT)
-        of_joint[:N_PLAIN] = POSITION_DOUBT
-        of_joint[: N_PLAIN - N_POSITION_TERMS] = OTHER_DOUBT
-        of_others = np.append(np.full(N_OF_MOTOR * n, OTHER_DOUBT), np.tile(of_joint, n))
-        mean = np.append(self.inertial_prior.ravel(), np.zeros(of_others.size))
-        std = np.append(doubt.ravel(), of_others)
-        return mean, 1.0 / std**2
-
-
-_ARRAYS = (
-    "placements",
-    "axes",
-    "gravity",
-    "inertial_prior",
-    "motors",
-    "gram",
-    "pull",
-    "energy",
-    "weight",
-    "seen",
-    "moments",
-)
-
-_POSTERIOR = ("posterior_mean", "posterior_covariance", "posterior_noise")
 
 
 def _axis(model: pinocchio.Model, joint: int) -> FloatArray:

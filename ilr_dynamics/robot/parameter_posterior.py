@@ -4,18 +4,75 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from ilr_dynamics.exceptions import InvalidDataError
 from ilr_dynamics.robot.arrays import FloatArray
+from ilr_dynamics.robot.dynamics_regressor import N_OF_JOINT, parameter_indices
 
-__all__ = ["parameter_posterior"]
+__all__ = ["ParameterPosterior", "parameter_posterior"]
 
 # Rounds of parameters given the noise and noise given the parameters; it settles in three.
 NOISE_ROUNDS = 5
 SMALLEST_NOISE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class ParameterPosterior:
+    """
+    What is known of the parameters of n joints, and what follows for torques.
+
+    Parameters
+    ----------
+    mean : (P,)
+        Expected parameters, in the order of `DynamicsRegressor`.
+    covariance : (n, C, C)
+        Of the parameters of each joint's columns.
+    noise : (n,)
+        Variance of each joint's torque, Nm^2; 1 before any data.
+    """
+
+    mean: FloatArray
+    covariance: FloatArray
+    noise: FloatArray
+
+    def expected(self, columns: FloatArray) -> FloatArray:
+        """Expected torques (n_samples, n) of columns phi (n_samples, n, C)."""
+        return (columns.transpose(1, 0, 2) @ self._of_joints)[:, :, 0].T
+
+    def variance(self, columns: FloatArray) -> FloatArray:
+        """Variance phi' S phi (n_samples, n) of those torques, without the noise."""
+        # In few calls, as one sample costs what they do.
+        common, own = self._parts
+        pulls = np.empty_like(columns)
+        np.matmul(columns[:, :, : len(common)], common, out=pulls[:, :, : len(common)])
+        of_own = pulls.transpose(1, 0, 2)[:, :, len(common) :]
+        np.matmul(columns.transpose(1, 0, 2), own, out=of_own)
+        return (columns[:, :, None] @ pulls[:, :, :, None])[:, :, 0, 0]
+
+    @cached_property
+    def _of_joints(self) -> FloatArray:
+        """Expected parameters (n, C, 1) of each joint's columns."""
+        return self.mean[parameter_indices(len(self.noise))][:, :, None]
+
+    @cached_property
+    def _parts(self) -> tuple[FloatArray, FloatArray]:
+        """
+        The covariances S, for phi' S phi with less to read.
+
+        What parameters common to all joints have among them, (C', C') once instead of for each
+        joint; what a joint's own ones have with all, (n, C, C - C'), that with the common ones
+        twice, as S is symmetric.
+        """
+        n_common = self.covariance.shape[1] - N_OF_JOINT
+        own = self.covariance[:, :, n_common:].copy()
+        own[:, :n_common] *= 2.0
+        return self.covariance[0, :n_common, :n_common].copy(), own
 
 
 def parameter_posterior(
@@ -26,7 +83,7 @@ def parameter_posterior(
     pull: FloatArray,
     energy: FloatArray,
     weight: FloatArray,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+) -> ParameterPosterior:
     """
     Bayesian linear regression of all joints' torques on common parameters.
 
@@ -41,14 +98,6 @@ def parameter_posterior(
     weight : (n,)
         Sum of the weights.
 
-    Returns
-    -------
-    mean : (P,)
-    covariance : (n, C, C)
-        Of the parameters of each joint's columns.
-    noise : (n,)
-        Variance of each joint's torque, Nm^2; 1 before any data.
-
     Raises
     ------
     InvalidDataError
@@ -57,7 +106,8 @@ def parameter_posterior(
     noise = np.ones(len(energy))
     seen = weight > 0.0
     if not np.any(seen):
-        return prior_mean, _blocks(np.diag(1.0 / prior_precision), indices), noise
+        covariance = _blocks(np.diag(1.0 / prior_precision), indices)
+        return ParameterPosterior(prior_mean, covariance, noise)
     noise[seen] = np.maximum(energy[seen] / weight[seen], SMALLEST_NOISE)
     for _ in range(NOISE_ROUNDS):
         precision = np.diag(prior_precision)
@@ -86,7 +136,7 @@ def parameter_posterior(
             + np.einsum("jpq,jpq->j", gram, covariance)
         )
         noise[seen] = np.maximum(squared[seen] / weight[seen], SMALLEST_NOISE)
-    return mean, covariance, noise
+    return ParameterPosterior(mean, covariance, noise)
 
 
 def _blocks(covariance: FloatArray, indices: NDArray[np.intp]) -> FloatArray:

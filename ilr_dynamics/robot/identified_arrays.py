@@ -1,0 +1,72 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The arrays that identified dynamics are kept as, in snapshots and predictor files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ilr_dynamics.robot.arrays import FloatArray
+from ilr_dynamics.robot.dynamics_regressor import N_INERTIAL, n_columns, n_parameters
+
+__all__ = ["PARTS", "POSTERIOR", "STATE", "check_arrays"]
+
+# Fields of `IdentifiedDynamics`, and of the `ParameterPosterior` that follows from them.
+STATE = (
+    "placements",
+    "axes",
+    "gravity",
+    "inertial_prior",
+    "motors",
+    "gram",
+    "pull",
+    "energy",
+    "weight",
+    "seen",
+    "moments",
+)
+PARTS = ("mean", "covariance", "noise")
+POSTERIOR = "posterior_"
+
+
+def check_arrays(arrays: Mapping[str, FloatArray]) -> None:
+    """
+    Check what is to make identified dynamics.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or something is not finite or of an earlier version.
+    """
+    if "seen" not in arrays:
+        raise ValueError(
+            "identified dynamics of an earlier version: learn them again from the recordings"
+        )
+    for name, shape in _shapes(len(arrays["axes"])).items():
+        if arrays[name].shape != shape or not np.all(np.isfinite(arrays[name])):
+            raise ValueError(f"{name} of identified dynamics must be finite and of shape {shape}")
+    if not np.all(arrays[POSTERIOR + "noise"] > 0.0):
+        raise ValueError(f"{POSTERIOR}noise of identified dynamics must be positive")
+
+
+def _shapes(n: int) -> dict[str, tuple[int, ...]]:
+    """Shapes of the arrays of n joints."""
+    size = n_columns(n)
+    return {
+        "placements": (n, 4, 4),
+        "axes": (n, 3),
+        "gravity": (3,),
+        "inertial_prior": (n, N_INERTIAL),
+        "motors": (n, n),
+        "gram": (n, size, size),
+        "pull": (n, size),
+        "energy": (n,),
+        "weight": (n,),
+        "seen": (),
+        "moments": (3, n),
+        POSTERIOR + "mean": (n_parameters(n),),
+        POSTERIOR + "covariance": (n, size, size),
+        POSTERIOR + "noise": (n,),
+    }
