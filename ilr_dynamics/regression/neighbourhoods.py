@@ -12,28 +12,68 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-if TYPE_CHECKING:
-    from .predictive import PredictiveMixture
+from .component_predictions import ComponentPredictions
+from .predictive import BLOCK_ROWS, PredictiveMixture
 
-__all__ = ["Neighbourhood", "neighbourhoods"]
+__all__ = ["Neighbourhood", "neighbourhoods", "relevant_predictions"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-# Inputs whose products are formed together, by far fewer calls than for one neighbourhood.
-BLOCK_ROWS = 512
 # Inputs that are screened together: more share a matrix product, fewer have fewer components in
 # common.
 NEIGHBOURS = 64
+# Of fewer inputs or components all are asked: finding out which matter would take longer.
+FEW_ROWS = 4 * NEIGHBOURS
+FEW_COMPONENTS = 64
 # From so many components on that one for all rows leaves, asking them costs more than asking
 # every row for its own.
 MANY_CANDIDATES = 256
+
+
+def relevant_predictions(
+    mixture: PredictiveMixture, U: Array
+) -> Iterator[tuple[Indices, PredictiveMixture, ComponentPredictions]]:
+    """
+    What the components of a mixture say that matter, to some inputs near each other at a time.
+
+    What is left out weighs less than 1e-18 of the mixture at any of them; the last component, the
+    unseen one, always stays.
+
+    Parameters
+    ----------
+    mixture
+        All components.
+    U : (n, q)
+        Regressors of the inputs.
+
+    Yields
+    ------
+    rows : (n', )
+        Of `U`.
+    part
+        The components that matter there.
+    predictions
+        What these say.
+    """
+    if len(U) < FEW_ROWS or mixture.dofs.size < FEW_COMPONENTS:
+        for start in range(0, len(U), BLOCK_ROWS):
+            rows = np.arange(start, min(start + BLOCK_ROWS, len(U)))
+            yield rows, mixture, mixture.predict(U[rows])
+        return
+    for near in neighbourhoods(mixture, U):
+        log_densities = mixture.log_densities(near.gate_products, near.chosen)
+        relative = log_densities - log_densities.max(axis=1, keepdims=True)
+        matters = relative.max(axis=0) > -mixture.screening.log_margin
+        matters[-1] = True
+        part = mixture.part(near.chosen[matters])
+        predictions = part.evaluated(near.U, near.products, log_densities[:, matters])
+        yield near.rows, part, predictions
 
 
 @dataclass(frozen=True)
@@ -126,26 +166,34 @@ def _large_log_densities(
 ) -> Array:
     """Log weight (n,) of a component of each row that is close to the largest."""
     # Any component's weight is a lower bound of a row's largest. That of the nearest narrow one is
-    # close to it; of the wide ones, which are near everywhere, where no narrow one is. One without
-    # a bound would be nearest everywhere.
-    unbounded = mixture.screening.unbounded
-    if unbounded.size:
-        distances[:, unbounded] = np.inf
-    n_narrow = mixture.n_narrow
-    if n_narrow >= mixture.dofs.size - 1:
+    # close to it; of the wide ones, which are near everywhere, where no narrow one is. The unseen
+    # one is so wide that it would often be nearest but for its weight.
+    unseen = mixture.dofs.size - 1
+    n_narrow = min(mixture.n_narrow, unseen)
+    # One without a bound would be nearest everywhere.
+    hidden = np.append(mixture.screening.unbounded, unseen)
+    kept = distances.take(hidden, axis=1)
+    distances[:, hidden] = np.inf
+    if n_narrow == unseen:
         # Without a copy, which the search in a part of each row makes.
         nearest = [distances.argmin(axis=1)]
     else:
         nearest = [
             distances[:, :n_narrow].argmin(axis=1),
-            distances[:, n_narrow:].argmin(axis=1) + n_narrow,
+            distances[:, n_narrow:unseen].argmin(axis=1) + n_narrow,
         ]
-    if unbounded.size:
-        distances[:, unbounded] = 1.0
-    log_densities = []
+    distances[:, hidden] = kept
+    largest = mixture.log_densities(gate_products, np.array([unseen]))[:, 0]
     for best in nearest:
-        coefficients = mixture.distance_coefficients.take(best, axis=0)
-        distance = np.einsum("np,np->n", gate_products, coefficients).clip(0.0)
-        exponents, constants = mixture.exponents.take(best), mixture.log_constants.take(best)
-        log_densities.append(constants - exponents * np.log1p(distance))
-    return np.maximum(log_densities[0], log_densities[-1])
+        np.maximum(largest, _log_densities(mixture, best, gate_products), out=largest)
+    return largest
+
+
+def _log_densities(mixture: PredictiveMixture, chosen: Indices, gate_products: Array) -> Array:
+    """Log weight (n,) of one component for each row."""
+    coefficients = mixture.distance_coefficients.take(chosen, axis=0)
+    distances = np.einsum("np,np->n", gate_products, coefficients).clip(0.0)
+    log_densities = np.log1p(distances, out=distances)
+    log_densities *= -mixture.exponents.take(chosen)
+    log_densities += mixture.log_constants.take(chosen)
+    return log_densities

@@ -23,6 +23,7 @@ from .component_predictions import (
 )
 from .influence import Influence
 from .mixture import MixturePrior
+from .neighbourhoods import relevant_predictions
 from .predictive import PredictiveMixture
 from .predictor import Predictor
 from .products import centres_and_covariances, forms
@@ -156,7 +157,7 @@ class PhysicalMixture:
     ) -> Iterator[tuple[Indices, PredictiveMixture, ComponentPredictions]]:
         """Some rows of inputs, the part of the mixture that matters, and what it says."""
         U = self.transforms.regressors(X)
-        for rows, mixture, predictions in self.mixture.relevant_predictions(U):
+        for rows, mixture, predictions in relevant_predictions(self.mixture, U):
             yield rows, mixture, self._completed(predictions, rows, beside)
 
     def _predictions(

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from .component_predictions import ComponentPredictions
 from .linear_algebra import cholesky, log_determinant, multivariate_log_gamma
 from .mixture import MixturePosterior
-from .neighbourhoods import BLOCK_ROWS, NEIGHBOURS, neighbourhoods
 from .products import form_coefficients, forms, pairwise_products
 from .screening import Screening
 
@@ -34,9 +33,8 @@ __all__ = ["PredictiveMixture"]
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-# Of fewer inputs or components all are asked: finding out which matter would take longer.
-FEW_ROWS = 4 * NEIGHBOURS
-FEW_COMPONENTS = 64
+# Inputs of which all components are asked together: bounds the memory of arrays over both.
+BLOCK_ROWS = 512
 
 
 @dataclass(frozen=True)
@@ -145,50 +143,26 @@ class PredictiveMixture:
     def predict(self, U: Array) -> ComponentPredictions:
         """What all components say of regressors (n, q)."""
         gate_products, products = self.products(U)
-        return self._predict(U, products, self.log_densities(gate_products))
-
-    def relevant_predictions(
-        self, U: Array
-    ) -> Iterator[tuple[Indices, PredictiveMixture, ComponentPredictions]]:
-        """
-        What the components say that matter, to some regressors near each other at a time.
-
-        What is left out weighs less than 1e-18 of the mixture at any of them; the last component,
-        the unseen one, always stays.
-
-        Yields
-        ------
-        rows : (n', )
-            Of `U`.
-        mixture
-            The components that matter there.
-        predictions
-            What these say.
-        """
-        n = U.shape[0]
-        if n < FEW_ROWS or self.dofs.size < FEW_COMPONENTS:
-            for start in range(0, n, BLOCK_ROWS):
-                rows = np.arange(start, min(start + BLOCK_ROWS, n))
-                yield rows, self, self.predict(U[rows])
-            return
-        for near in neighbourhoods(self, U):
-            log_densities = self.log_densities(near.gate_products, near.chosen)
-            relative = log_densities - log_densities.max(axis=1, keepdims=True)
-            matters = relative.max(axis=0) > -self.screening.log_margin
-            matters[-1] = True
-            part = self._part(near.chosen[matters])
-            yield (
-                near.rows,
-                part,
-                part._predict(near.U, near.products, log_densities[:, matters]),
-            )
+        return self.evaluated(U, products, self.log_densities(gate_products))
 
     def distances(self, U: Array) -> Array:
         """Scaled squared distance (n, K + 1) of regressors (n, q) to each centre."""
         gate_products, _ = self.products(U)
         return np.maximum(gate_products @ self.distance_coefficients.T, 0.0)
 
-    def _predict(self, U: Array, products: Array, log_densities: Array) -> ComponentPredictions:
+    def evaluated(self, U: Array, products: Array, log_densities: Array) -> ComponentPredictions:
+        """
+        As `predict`, of what is known already.
+
+        Parameters
+        ----------
+        U : (n, q)
+            Regressors.
+        products : (n, q (q + 1) / 2)
+            Of their pairs.
+        log_densities : (n, K + 1)
+            Log weights, not normalised.
+        """
         peak = log_densities.max(axis=1, keepdims=True)
         total = np.exp(log_densities - peak).sum(axis=1, keepdims=True)
         # One flat product: einsum would look for this order anew each time.
@@ -199,16 +173,20 @@ class PredictiveMixture:
             factors=1.0 + products @ self.widening_coefficients.T,
         )
 
-    def log_densities(self, gate_products: Array, chosen: Indices | slice = slice(None)) -> Array:
-        """Log weight (n, c) of the chosen components, not normalised."""
-        distances = gate_products @ self.distance_coefficients[chosen].T
+    def log_densities(self, gate_products: Array, chosen: Indices | None = None) -> Array:
+        """Log weight (n, c) of the chosen components, or of all, not normalised."""
+        coefficients, exponents, constants = (
+            array if chosen is None else array.take(chosen, axis=0)
+            for array in (self.distance_coefficients, self.exponents, self.log_constants)
+        )
+        distances = gate_products @ coefficients.T
         np.maximum(distances, 0.0, out=distances)
         log_densities = np.log1p(distances, out=distances)
-        log_densities *= -self.exponents[chosen]
-        log_densities += self.log_constants[chosen]
+        log_densities *= -exponents
+        log_densities += constants
         return log_densities
 
-    def _part(self, chosen: Indices) -> PredictiveMixture:
+    def part(self, chosen: Indices) -> PredictiveMixture:
         """Keep some of the components, of which distances are known: no row of these."""
         kept = {field.name: getattr(self, field.name) for field in fields(self)}
         coefficients = kept.pop("distance_coefficients")

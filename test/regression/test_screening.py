@@ -163,7 +163,7 @@ def test_what_is_left_out_is_negligible(crowded, many_candidates, monkeypatch):
     mixture = crowded._predictive.mixture
     U = crowded.regressors_(queries(600))
     n_asked, seen = [], np.zeros(len(U), dtype=int)
-    for rows, part, _ in mixture.relevant_predictions(U):
+    for rows, part, _ in neighbourhoods.relevant_predictions(mixture, U):
         weights = mixture.predict(U[rows]).weights
         kept = np.isin(mixture.log_constants, part.log_constants)
         assert np.all(weights[:, ~kept].sum(axis=1) <= 2.0 * NEGLIGIBLE_WEIGHT)
