@@ -172,11 +172,13 @@ class Predictor:
         # Spread around the mixture's mean, not E[y^2] - mean^2: no cancellation.
         means -= mean
         means *= means
-        variances = rows(self._variances) * widening[:, None]
-        variances += means
+        # By matrix products: what numbers each row by few columns takes as long as all before.
+        widening *= weights
+        variance = widening.dot(rows(self._variances))
+        variance += weights.dot(means)
         mean *= self._outputs.scale
         mean += self._outputs.location
-        std = np.sqrt(weights.dot(variances))
+        std = np.sqrt(variance, out=variance)
         std *= self._outputs.scale
         best = weights.argmax()
         return Prediction(
