@@ -88,6 +88,28 @@ class Influence:
         """The first component that may be left out."""
         return len(self.steepness) - len(self.floors)
 
+    def log_peak(self, log_constants: Array, variances: Array) -> float:
+        """
+        Tell from which weight of a component on the vacant ones are not felt.
+
+        Parameters
+        ----------
+        log_constants : (K + 1,)
+            Log weights of all components at their centres: no weight is larger.
+        variances : (K + 1, d)
+            Of their outputs where their maps are certain.
+
+        Returns
+        -------
+        log_peak
+            If the log weight of any component less log(u'u) is larger, all but the last of those
+            that may be left out change mean and spread by less than `MAX_ERROR` together; -inf
+            if there are none.
+        """
+        most = self.of_shares(variances.min(axis=0), self.steepness.max(axis=0), 1.0)
+        log_weights = log_constants[self.first : -1] + np.log(most[:-1] / MAX_ERROR)
+        return float(np.logaddexp.reduce(log_weights))
+
     def of_shares(self, variance: Array, steepness: Array, squared_length: float) -> Array:
         """
         Bound what leaving out a component does.

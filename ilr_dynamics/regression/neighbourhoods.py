@@ -5,7 +5,8 @@ Many inputs at once: those near each other together, with the components that ca
 
 The bounds of `screening` are one matrix product for all inputs of a neighbourhood, and so is what
 the components say that are left. Of 1,745 they leave three or four to each of 64 inputs and eighty
-to all of them. To ask each pair of an input and a component alone was tried: it takes as long.
+to all of them. The vacant components of a hierarchy are so wide that no bound rules them out:
+near the data they are not felt (`influence`), and the other inputs are put together to ask all.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from .component_predictions import ComponentPredictions
+from .influence import Influence
 from .predictive import BLOCK_ROWS, PredictiveMixture
 
 __all__ = ["Neighbourhood", "neighbourhoods", "relevant_predictions"]
@@ -28,6 +30,8 @@ Indices = NDArray[np.intp]
 # Inputs that are screened together: more share a matrix product, fewer have fewer components in
 # common.
 NEIGHBOURS = 64
+# Inputs of which all vacant components are asked together, of which each time a copy is made.
+FELT_ROWS = 256
 # Of fewer inputs or components all are asked: finding out which matter would take longer.
 FEW_ROWS = 4 * NEIGHBOURS
 FEW_COMPONENTS = 64
@@ -37,13 +41,14 @@ MANY_CANDIDATES = 256
 
 
 def relevant_predictions(
-    mixture: PredictiveMixture, U: Array
+    mixture: PredictiveMixture, U: Array, influence: Influence
 ) -> Iterator[tuple[Indices, PredictiveMixture, ComponentPredictions]]:
     """
     What the components of a mixture say that matter, to some inputs near each other at a time.
 
-    What is left out weighs less than 1e-18 of the mixture at any of them; the last component, the
-    unseen one, always stays.
+    What is left out of those with samples weighs less than 1e-18 of the mixture at any of them;
+    the vacant ones are left out where all together weigh less than 1e-7 and change mean and spread
+    by less than 1e-7 scales (`influence`). The last component, the unseen one, always stays.
 
     Parameters
     ----------
@@ -51,6 +56,8 @@ def relevant_predictions(
         All components.
     U : (n, q)
         Regressors of the inputs.
+    influence
+        Of the components without samples.
 
     Yields
     ------
@@ -66,7 +73,7 @@ def relevant_predictions(
             rows = np.arange(start, min(start + BLOCK_ROWS, len(U)))
             yield rows, mixture, mixture.predict(U[rows])
         return
-    for near in neighbourhoods(mixture, U):
+    for near in neighbourhoods(mixture, U, influence):
         log_densities = mixture.log_densities(near.gate_products, near.chosen)
         relative = log_densities - log_densities.max(axis=1, keepdims=True)
         matters = relative.max(axis=0) > -mixture.screening.log_margin
@@ -100,48 +107,108 @@ class Neighbourhood:
     chosen: Indices
 
 
-def neighbourhoods(mixture: PredictiveMixture, U: Array) -> Iterator[Neighbourhood]:
-    """
-    Part regressors (n, q) into neighbourhoods.
-
-    What cannot matter weighs less than 1e-18 of the mixture; the last component always can.
-    """
+def neighbourhoods(
+    mixture: PredictiveMixture, U: Array, influence: Influence
+) -> Iterator[Neighbourhood]:
+    """Part regressors (n, q) into neighbourhoods; see `relevant_predictions`."""
     coordinates = mixture.coordinates(U)
     order = cKDTree(coordinates, leafsize=NEIGHBOURS, compact_nodes=False).indices
+    log_peak = influence.log_peak(mixture.log_constants, mixture.variances())
+    unseen = np.array([mixture.dofs.size - 1])
+    all_felt = []
     # Of one neighbourhood after the other: to ask for new memory takes as long as the product.
-    buffer = np.empty((NEIGHBOURS, mixture.dofs.size))
+    buffer = np.empty((NEIGHBOURS, influence.first))
     for start in range(0, len(U), BLOCK_ROWS):
         rows = order[start : start + BLOCK_ROWS]
         block = U[rows]
         gate_products, products = mixture.products(block)
+        of_unseen = mixture.log_densities(gate_products, unseen)[:, 0]
+        log_lengths = np.log(np.einsum("nq,nq->n", block, block))
         for first in range(0, len(rows), NEIGHBOURS):
             near = slice(first, first + NEIGHBOURS)
-            for some, chosen in _candidates(
-                mixture, coordinates[rows[near]], gate_products[near], buffer
-            ):
+            distances = mixture.screening.distances(coordinates[rows[near]], buffer)
+            of_nearest = _log_densities_of_nearest(mixture, distances, gate_products[near])
+            largest = np.maximum(of_nearest, of_unseen[near])
+            felt = largest - log_lengths[near] <= log_peak
+            if felt.any():
+                all_felt.append(rows[near][felt])
+                largest[felt] = np.inf
+            for some, chosen in _candidates(mixture, distances, largest):
                 # Of most neighbourhoods all rows, which then need no copy.
                 asking = near if some is None else some + first
                 yield Neighbourhood(
-                    rows[asking], block[asking], gate_products[asking], products[asking], chosen
+                    rows[asking],
+                    block[asking],
+                    gate_products[asking],
+                    products[asking],
+                    np.concatenate([chosen, unseen]),
                 )
+    felt_rows = np.concatenate(all_felt) if all_felt else order[:0]
+    for start in range(0, len(felt_rows), FELT_ROWS):
+        rows = felt_rows[start : start + FELT_ROWS]
+        yield from _with_vacant(mixture, U[rows], rows, influence.first)
+
+
+def _with_vacant(
+    mixture: PredictiveMixture, U: Array, rows: Indices, n_seen: int
+) -> Iterator[Neighbourhood]:
+    """Ask all components without samples, and of the others those that can matter."""
+    gate_products, products = mixture.products(U)
+    buffer = np.empty((len(U), n_seen))
+    distances = mixture.screening.distances(mixture.coordinates(U), buffer)
+    rest = np.arange(n_seen, mixture.dofs.size)
+    largest = np.maximum(
+        _log_densities_of_nearest(mixture, distances, gate_products),
+        mixture.log_densities(gate_products, rest).max(axis=1),
+    )
+    for some, chosen in _candidates(mixture, distances, largest):
+        asking = slice(None) if some is None else some
+        yield Neighbourhood(
+            rows[asking],
+            U[asking],
+            gate_products[asking],
+            products[asking],
+            np.append(chosen, rest),
+        )
 
 
 def _candidates(
-    mixture: PredictiveMixture, coordinates: Array, gate_products: Array, buffer: Array
+    mixture: PredictiveMixture, distances: Array, largest: Array
 ) -> Iterator[tuple[Indices | None, Indices]]:
-    """Rows, of n, or None for all; the components that can matter to one of them, and the last."""
-    constants, exponents = mixture.log_constants, mixture.exponents
-    distances = mixture.screening.distances(coordinates, buffer)
-    largest = _large_log_densities(mixture, distances, gate_products)
+    """
+    Components with samples that can matter to some rows.
+
+    Parameters
+    ----------
+    mixture
+        All components.
+    distances : (n, k)
+        Bounds of those with samples.
+    largest : (n,)
+        Log weight of any component, close to the largest, at each row; inf: the row is not asked
+        about.
+
+    Yields
+    ------
+    rows
+        Which of the n, or None for all.
+    chosen : (c,)
+        What can matter to one of them.
+    """
+    is_asked = largest != np.inf
+    all_asked = bool(is_asked.all())
+    if not (all_asked or is_asked.any()):
+        return
+    n_seen = distances.shape[1]
+    constants, exponents = mixture.log_constants[:n_seen], mixture.exponents[:n_seen]
     lowest = largest - mixture.screening.log_margin
     # By a logarithm a component, what the rows together rule out.
     bounds = np.log(np.maximum(distances.min(axis=0), 1.0))
     bounds *= -exponents
     bounds += constants
-    bounds[-1] = np.inf
     chosen = (bounds > lowest.min()).nonzero()[0]
     if chosen.size < MANY_CANDIDATES:
-        yield None, chosen
+        yield (None if all_asked else is_asked.nonzero()[0]), chosen
         return
     # A row far from the others has a small largest weight, which is none of theirs: what each row
     # does not rule out.
@@ -149,51 +216,33 @@ def _candidates(
     np.log(bounds, out=bounds)
     bounds *= -exponents.take(chosen)
     bounds += constants.take(chosen)
-    bounds[:, -1] = np.inf
     can_matter = bounds > lowest[:, None]
     is_hungry = can_matter.sum(axis=1) > MANY_CANDIDATES // 2
-    if not is_hungry.any():
-        yield None, chosen[can_matter.any(axis=0)]
-        return
     # The others need not ask what those do that are far from all narrow components.
-    for rows in ((~is_hungry).nonzero()[0], is_hungry.nonzero()[0]):
-        if rows.size:
-            yield rows, chosen[can_matter[rows].any(axis=0)]
+    for asking in (is_asked & ~is_hungry, is_asked & is_hungry):
+        if asking.any():
+            rows = None if asking.all() else asking.nonzero()[0]
+            yield rows, chosen[can_matter[asking].any(axis=0)]
 
 
-def _large_log_densities(
+def _log_densities_of_nearest(
     mixture: PredictiveMixture, distances: Array, gate_products: Array
 ) -> Array:
-    """Log weight (n,) of a component of each row that is close to the largest."""
-    # Any component's weight is a lower bound of a row's largest. That of the nearest narrow one is
-    # close to it; of the wide ones, which are near everywhere, where no narrow one is. The unseen
-    # one is so wide that it would often be nearest but for its weight.
-    unseen = mixture.dofs.size - 1
-    n_narrow = min(mixture.n_narrow, unseen)
+    """
+    Log weight (n,) at each row of the component with samples that is nearest by its bound.
+
+    Any component's weight is a lower bound of a row's largest; this one's is close to it or, far
+    from all samples, that of the unseen one is.
+    """
+    unbounded = mixture.screening.unbounded
     # One without a bound would be nearest everywhere.
-    hidden = np.append(mixture.screening.unbounded, unseen)
-    kept = distances.take(hidden, axis=1)
-    distances[:, hidden] = np.inf
-    if n_narrow == unseen:
-        # Without a copy, which the search in a part of each row makes.
-        nearest = [distances.argmin(axis=1)]
-    else:
-        nearest = [
-            distances[:, :n_narrow].argmin(axis=1),
-            distances[:, n_narrow:unseen].argmin(axis=1) + n_narrow,
-        ]
-    distances[:, hidden] = kept
-    largest = mixture.log_densities(gate_products, np.array([unseen]))[:, 0]
-    for best in nearest:
-        np.maximum(largest, _log_densities(mixture, best, gate_products), out=largest)
-    return largest
-
-
-def _log_densities(mixture: PredictiveMixture, chosen: Indices, gate_products: Array) -> Array:
-    """Log weight (n,) of one component for each row."""
-    coefficients = mixture.distance_coefficients.take(chosen, axis=0)
-    distances = np.einsum("np,np->n", gate_products, coefficients).clip(0.0)
-    log_densities = np.log1p(distances, out=distances)
-    log_densities *= -mixture.exponents.take(chosen)
-    log_densities += mixture.log_constants.take(chosen)
-    return log_densities
+    if unbounded.size:
+        unbounded = unbounded[unbounded < distances.shape[1]]
+        distances[:, unbounded] = np.inf
+    nearest = distances.argmin(axis=1)
+    if unbounded.size:
+        distances[:, unbounded] = 1.0
+    coefficients = mixture.distance_coefficients.take(nearest, axis=0)
+    exact = np.einsum("np,np->n", gate_products, coefficients).clip(0.0)
+    exponents, constants = mixture.exponents.take(nearest), mixture.log_constants.take(nearest)
+    return np.asarray(constants - exponents * np.log1p(exact))

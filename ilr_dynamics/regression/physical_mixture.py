@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -148,16 +149,19 @@ class PhysicalMixture:
 
     def predictor(self) -> Predictor:
         """Return what predicts one input at a time."""
-        # Those behind have no samples: the vacant ones of a hierarchy, and the unseen one.
-        influence = Influence.from_mixture(self.mixture, first=self.n_components)
-        return Predictor(self.mixture, self.transforms, self.mixture.screening, influence)
+        return Predictor(self.mixture, self.transforms, self.mixture.screening, self._influence)
+
+    @cached_property
+    def _influence(self) -> Influence:
+        """Of those behind, without samples: the vacant ones of a hierarchy, and the unseen one."""
+        return Influence.from_mixture(self.mixture, first=self.n_components)
 
     def _relevant_predictions(
         self, X: Array, beside: BaselinePrediction
     ) -> Iterator[tuple[Indices, PredictiveMixture, ComponentPredictions]]:
         """Some rows of inputs, the part of the mixture that matters, and what it says."""
         U = self.transforms.regressors(X)
-        for rows, mixture, predictions in relevant_predictions(self.mixture, U):
+        for rows, mixture, predictions in relevant_predictions(self.mixture, U, self._influence):
             yield rows, mixture, self._completed(predictions, rows, beside)
 
     def _predictions(

@@ -114,13 +114,6 @@ class PredictiveMixture:
         """Bounds that tell which components can matter at an input."""
         return Screening.from_forms(forms(self.distance_coefficients))
 
-    @cached_property
-    def n_narrow(self) -> int:
-        """Number of leading components; all behind are so wide that most others hide them."""
-        # The vacant components of a hierarchy and the unseen one, at their very centres.
-        hidden = np.quantile(self.log_constants, 0.75) - self.screening.log_margin
-        return int(np.flatnonzero(self.log_constants >= hidden)[-1]) + 1
-
     @property
     def n_outputs(self) -> int:
         """Length d of an output."""

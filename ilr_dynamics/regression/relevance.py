@@ -72,10 +72,8 @@ class Relevance:
         )
         self._unbounded = screening.unbounded[screening.unbounded < first]
         # Largest log weight of a vacant component anywhere, and of all what is felt, by u'u.
-        vacant = mixture.log_constants[first:-1]
-        self._highest = float(vacant.max(initial=-np.inf))
-        most = influence.of_shares(variances.min(axis=0), influence.steepness.max(axis=0), 1.0)
-        self._log_peak = float(np.logaddexp.reduce(vacant + np.log(most[:-1] / MAX_ERROR)))
+        self._highest = float(mixture.log_constants[first:-1].max(initial=-np.inf))
+        self._log_peak = influence.log_peak(mixture.log_constants, variances)
         # Of one query after the other; nothing of it is given away. The last is always asked.
         self._asked = np.full(first + 1, np.inf)
         self._bounds = self._asked[:-1]

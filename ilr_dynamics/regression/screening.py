@@ -99,17 +99,18 @@ class Screening:
         ----------
         coordinates : (n, s + 1)
             [R' x, 1].
-        buffer : (at least n, K)
+        buffer : (at least n, k)
             Is overwritten.
 
         Returns
         -------
-        distances : (n, K)
-            One plus a lower bound of each component's squared distance to each of the rows, in
-            the buffer.
+        distances : (n, k)
+            One plus a lower bound of the squared distance of each of the first k components to
+            each of the rows, in the buffer.
         """
         products = pairwise_products(coordinates)
-        return np.matmul(products, self.coefficients.T, out=buffer[: len(coordinates)])
+        asked = self.coefficients[: buffer.shape[1]]
+        return np.matmul(products, asked.T, out=buffer[: len(coordinates)])
 
 
 def _well_conditioned(forms: Array) -> tuple[Array, NDArray[np.bool_]]:

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ilr_dynamics.regression import HILR, ILR, LinearFallback, neighbourhoods
+from ilr_dynamics.regression.influence import MAX_ERROR, Influence
 from ilr_dynamics.regression.products import form_coefficients, forms, pairwise_products
 from ilr_dynamics.regression.screening import NEGLIGIBLE_WEIGHT, Screening
 
@@ -157,16 +158,22 @@ def test_single_queries_are_answered_as_all_components_do(crowded):
     )
 
 
+@pytest.fixture
+def influence(crowded):
+    return Influence.from_mixture(crowded._predictive.mixture, len(crowded.statistics_))
+
+
 @pytest.mark.parametrize("many_candidates", [0, 1000])
-def test_what_is_left_out_is_negligible(crowded, many_candidates, monkeypatch):
+def test_what_is_left_out_is_negligible(crowded, influence, many_candidates, monkeypatch):
     monkeypatch.setattr(neighbourhoods, "MANY_CANDIDATES", many_candidates)
     mixture = crowded._predictive.mixture
     U = crowded.regressors_(queries(600))
     n_asked, seen = [], np.zeros(len(U), dtype=int)
-    for rows, part, _ in neighbourhoods.relevant_predictions(mixture, U):
+    for rows, part, _ in neighbourhoods.relevant_predictions(mixture, U, influence):
         weights = mixture.predict(U[rows]).weights
-        kept = np.isin(mixture.log_constants, part.log_constants)
-        assert np.all(weights[:, ~kept].sum(axis=1) <= 2.0 * NEGLIGIBLE_WEIGHT)
+        left_out = np.where(np.isin(mixture.log_constants, part.log_constants), 0.0, weights)
+        assert np.all(left_out[:, : influence.first].sum(axis=1) <= 2.0 * NEGLIGIBLE_WEIGHT)
+        assert np.all(left_out[:, influence.first :].sum(axis=1) <= MAX_ERROR)
         n_asked.append(part.dofs.size)
         seen[rows] += 1
     assert np.all(seen == 1)
@@ -174,8 +181,9 @@ def test_what_is_left_out_is_negligible(crowded, many_candidates, monkeypatch):
     assert np.mean(n_asked) < 0.7 * mixture.dofs.size
 
 
-def test_a_component_without_a_bound_is_asked_but_hides_no_other(crowded):
-    mixture, U = crowded._predictive.mixture, crowded.regressors_(queries(600)[:200])
+def test_a_component_without_a_bound_is_asked_but_hides_no_other(crowded, influence):
+    mixture = crowded._predictive.mixture
+    U = crowded.regressors_(queries(600)[:200])
     U = np.concatenate([U, U + 1e-3])
     Q = forms(mixture.distance_coefficients)
     # So thin that its form cannot be inverted.
@@ -184,13 +192,48 @@ def test_a_component_without_a_bound_is_asked_but_hides_no_other(crowded):
     thin = replace(mixture, distance_coefficients=form_coefficients(Q))
     np.testing.assert_array_equal(thin.screening.unbounded, [3])
     n_asked = []
-    for near in neighbourhoods.neighbourhoods(thin, U):
+    for near in neighbourhoods.neighbourhoods(thin, U, influence):
         assert 3 in near.chosen
         n_asked.append(near.chosen.size)
-        weights = thin.predict(near.U).weights
-        left_out = np.delete(weights, near.chosen, axis=1)
-        assert np.all(left_out.sum(axis=1) <= 2.0 * NEGLIGIBLE_WEIGHT)
+        left_out = thin.predict(near.U).weights
+        left_out[:, near.chosen] = 0.0
+        assert np.all(left_out[:, : influence.first].sum(axis=1) <= 2.0 * NEGLIGIBLE_WEIGHT)
+        assert np.all(left_out[:, influence.first :].sum(axis=1) <= MAX_ERROR)
     assert np.mean(n_asked) < 0.7 * thin.dofs.size
+
+
+@pytest.fixture(scope="module", params=[5, 12])
+def hierarchy(request):
+    """HILR over as many inputs, with vacant components, and its inputs."""
+    generator = np.random.default_rng(5)
+    s = np.sort(generator.uniform(0.0, 30.0, 1500))
+    X = np.stack([np.sin((0.5 + 0.2 * k) * s + k) for k in range(request.param)], axis=1)
+    X += 0.01 * generator.normal(size=X.shape)
+    Y = np.stack([np.sin(3.0 * s), X[:, 0] * X[:, 3]], axis=1)
+    return HILR(80, concentration=2.0, input_spread=0.1, max_iterations=8).fit(X, Y), X
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.1, 0.3, 1.0, 5.0])
+def test_vacant_components_are_asked_of_the_inputs_that_feel_them(hierarchy, shift):
+    model, X = hierarchy
+    X = X[:600] + shift * np.random.default_rng(6).normal(size=X[:600].shape)
+    mean, std = model.predict(X, return_std=True)
+    all_mean, all_std = in_small_pieces(lambda x: model.predict(x, return_std=True), X)
+    scale = model.output_scaling_.scale
+    size = np.maximum(all_std, scale)
+    assert np.all(np.abs(mean - all_mean) <= 2.0 * MAX_ERROR * size)
+    assert np.all(np.abs(std - all_std) <= 2.0 * MAX_ERROR * size)
+    first, mixture = len(model.statistics_), model._predictive.mixture
+    near = neighbourhoods.neighbourhoods(
+        mixture, model.regressors_(X), Influence.from_mixture(mixture, first)
+    )
+    n_vacant = np.concatenate([np.full(len(n.rows), np.sum(n.chosen >= first)) for n in near])
+    # None but the unseen one, or all.
+    assert set(n_vacant) <= {1, mixture.dofs.size - first}
+    if shift == 5.0:
+        assert np.all(n_vacant > 1)
+    elif shift == 0.0 and X.shape[1] > 5:
+        assert np.mean(n_vacant == 1) > 0.4
 
 
 def test_input_regions_hold_the_samples(crowded):
