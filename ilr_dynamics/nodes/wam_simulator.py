@@ -27,6 +27,7 @@ from ilr_dynamics.control import joint_order
 from ilr_dynamics.exceptions import IlrDynamicsError, InvalidDataError, InvalidParameterError
 from ilr_dynamics.nodes import qos
 from ilr_dynamics.nodes.diagnostics import diagnostic_array
+from ilr_dynamics.nodes.event_log import EventLog
 from ilr_dynamics.nodes.garbage import QuietCollector
 from ilr_dynamics.nodes.middleware import avoid_shared_memory, shared_memory_warning
 from ilr_dynamics.nodes.parameter_table import changed, check_choices, declare, read
@@ -46,7 +47,6 @@ __all__ = ["WamSimulator", "main"]
 _LARGEST_LAG = 0.01
 # Joint states are sensor data and may get lost; in lock-step that would stop time for good.
 _REPEAT_PERIOD = 0.2
-_LOG_PERIOD = 1.0
 _SAME_TIME = 1e-6
 
 
@@ -61,6 +61,7 @@ class WamSimulator(Node):
     def __init__(self) -> None:
         super().__init__("wam_simulator")
         declare(self, PARAMETERS)
+        self._log = EventLog(self.get_logger())
         self._values = read(self, PARAMETERS)
         check_choices(self._values, PARAMETERS)
         _check_pace(self._values)
@@ -80,10 +81,11 @@ class WamSimulator(Node):
         self.add_post_set_parameters_callback(self._apply_parameters)
         # The first line a process logs takes 50 ms: it must not fall into a cycle.
         pace = "lock-step" if self._values["lock_step"] else "real time"
-        self.get_logger().info(f"simulating {self._values['robot']} in {pace}")
-        refusal = take_realtime_priority(self._values[PRIORITY_ROW.name])
-        for warning in filter(None, (refusal, shared_memory_warning())):
-            self.get_logger().warning(warning)
+        self._log.info("pace", f"simulating {self._values['robot']} in {pace}")
+        if refusal := take_realtime_priority(self._values[PRIORITY_ROW.name]):
+            self._log.warning("realtime priority", refusal)
+        if warning := shared_memory_warning():
+            self._log.warning("middleware", warning)
 
     def run(self, stop: StopRequest) -> None:
         """Simulate until asked to stop."""
@@ -162,7 +164,7 @@ class WamSimulator(Node):
         try:
             order = joint_order(message.name, self._joints)
         except InvalidDataError as error:
-            self.get_logger().warning(f"torque: {error}", throttle_duration_sec=_LOG_PERIOD)
+            self._log.warning("names", f"torque: {error}")
             return
         effort = np.array(message.effort)
         torque = effort[order] if len(effort) == len(order) else effort
@@ -185,9 +187,9 @@ class WamSimulator(Node):
         if event is None:
             return
         if event.kind is EventKind.BRAKED:
-            self.get_logger().error(event.message, throttle_duration_sec=_LOG_PERIOD)
+            self._log.error(event.kind.value, event.message)
         else:
-            self.get_logger().warning(event.message, throttle_duration_sec=_LOG_PERIOD)
+            self._log.warning(event.kind.value, event.message)
 
     def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._arm.reset()
@@ -208,6 +210,7 @@ class WamSimulator(Node):
         self._values = changed(self._values, parameters)
 
     def _publish_diagnostics(self) -> None:
+        self._log.flush()
         driver = self._arm.driver
         text = "brakes on" if driver.braked else "torque on"
         details = {kind.value: str(driver.counts[kind]) for kind in EventKind}
