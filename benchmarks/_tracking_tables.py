@@ -38,26 +38,28 @@ def rows_of_errors(name: str, of_seeds: list[Results]) -> tuple[list[str], Figur
     """
     Rows of a controller, and its medians by path.
 
-    A controller that ends in a fault once has no figures.
+    Medians are those of the seeds without a fault; the figures say how many had one.
     """
     faults = [
         f"{name:{NAME}}fault, seed {seed}: {result['fault']}"
         for seed, result in enumerate(of_seeds)
         if "fault" in result
     ]
-    if faults:
+    tracked = [result for result in of_seeds if "fault" not in result]
+    if not tracked:
         return faults, None
-    errors = np.array([result["mse"] for result in of_seeds])
-    torques = np.array([result["pd_torque"] for result in of_seeds])
+    errors = np.array([result["mse"] for result in tracked])
+    torques = np.array([result["pd_torque"] for result in tracked])
     medians = list(zip(np.median(errors, axis=0), np.median(torques, axis=0), strict=True))
     cells = (f"{error:.2e}, {torque:.2f}" for error, torque in medians)
     rows = [f"{name:{NAME}}" + "".join(f"{cell:>{CELL}}" for cell in cells)]
-    if len(of_seeds) > 1:
+    if len(tracked) > 1:
         ranges = zip(np.min(errors, axis=0), np.max(errors, axis=0), strict=True)
         cells = (f"({low:.2e} to {high:.2e})" for low, high in ranges)
         rows.append(" " * NAME + "".join(f"{cell:>{CELL}}" for cell in cells))
-    return rows, {
-        path: {"mse": _rounded(error), "pd_torque": _rounded(torque)}
+    failed = {"faults": len(faults)} if faults else {}
+    return rows + faults, {
+        path: {"mse": _rounded(error), "pd_torque": _rounded(torque), **failed}
         for path, (error, torque) in zip(TEST_PATHS, medians, strict=True)
     }
 

@@ -37,6 +37,11 @@ def test_a_fault_is_the_result_of_a_controller_and_ends_nothing_else():
     assert figures is None
     assert "fault, seed 0: fault at" in rows[0]
     assert "joint j4" in rows[0]
+    ended = {"mse": [3.0, 2.0, 1.0], "pd_torque": [0.3, 0.2, 0.1]}
+    rows, figures = rows_of_errors("thrown", [ended, result])
+    assert "3.00e+00, 0.30" in rows[0]
+    assert "fault, seed 1: fault at" in rows[-1]
+    assert figures["T1"] == {"mse": 3.0, "pd_torque": 0.3, "faults": 1}
 
 
 def test_what_a_changed_arm_carries_pulls_at_its_tool_point(tmp_path):
