@@ -131,6 +131,8 @@ def _model(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> MixtureReg
         prediction = model.predict(transforms.regressors.scaling.location[None], return_std=True)
         if not np.all(np.isfinite(prediction)):
             raise ValueError("what the model predicts is not finite")
+        # What single predictions are made of has more that can overflow; the model keeps it.
+        model.predictor()
     return model
 
 

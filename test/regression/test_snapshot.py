@@ -180,6 +180,13 @@ def test_strengths_beyond_all_numbers_are_refused(hierarchy, tmp_path, value):
         load_snapshot(rewritten(tmp_path / "model.npz", arrays={"gate_kappa": np.array([value])}))
 
 
+def test_a_model_of_which_a_control_loop_could_ask_nothing_is_refused(model, tmp_path):
+    model.save(tmp_path / "model.npz")
+    weakest = {"gate_kappa": np.array([5e-324])}
+    with pytest.raises(SnapshotError, match="not consistent in itself"):
+        load_snapshot(rewritten(tmp_path / "model.npz", arrays=weakest))
+
+
 @pytest.mark.parametrize(
     "change",
     [lambda groups: groups[::-1], lambda groups: groups + 0.5, lambda groups: 0.0 * groups],
