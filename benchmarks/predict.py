@@ -5,6 +5,8 @@ One query in the control loop: mean and spread of all torques, near the data and
 
 Models are fitted to motions of the arms: of the simulated one with four joints, and the recording
 of a real one with seven where there is a data folder, else the seven-joint arm in simulation.
+Queries near the data, far from them and in batches take turns with Pinocchio's rnea, the floor
+that an analytic model sets: what slows the machine down for a while slows all of them.
 """
 
 from __future__ import annotations
@@ -30,10 +32,14 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 Array = NDArray[np.float64]
 
 N_QUERIES = 2000
-N_BATCH, N_BATCHES = 5000, 5
+N_ROUNDS, N_WARM_UP = 20, 5
+N_BATCH = 5000
 N_DENSE = 100
 # Enough that at least 1,350 and 1,700 components hold more than one sample each.
 MODELS = {"12x4": 1900, "21x7": 1750}
+ARMS = {"12x4": "wam4", "21x7": "wam7"}
+KEYS = ("us_p50", "us_p99", "far_us_p50", "batch_us", "components", "max_rel_error")
+RATIOS = ("times_rnea", "far_times_near", "batch_gain")
 # As real_data.py has it.
 PRIOR = {"concentration": 100.0, "input_spread": 0.1, "fit_scales": True, "max_iterations": 40}
 
@@ -41,17 +47,13 @@ PRIOR = {"concentration": 100.0, "input_spread": 0.1, "fit_scales": True, "max_i
 def main() -> int:
     """Time single queries, batches and the rigid-body floor."""
     options = _options()
-    report: dict[str, dict[str, float]] = {
-        key: {}
-        for key in ("us_p50", "us_p99", "far_us_p50", "batch_us", "components", "max_rel_error")
-    }
+    report: dict[str, dict[str, float]] = {key: {} for key in (*KEYS, *RATIOS, "rnea_us_p50")}
     loads = {"12x4": lambda: inverse_dynamics_samples(20000, 0), "21x7": lambda: _real(options)}
     for size, load in tqdm(loads.items(), desc="fitting", file=sys.stderr):
         X, Y = load()
         kind = HILR if options.model == "hilr" else ILR
         model = kind(MODELS[size], **PRIOR)
-        _measure(model.fit(X, Y), X, Y, f"{size}x{model.n_active_}", report)
-    report["rnea_us_p50"] = {arm: _rnea(arm) for arm in ("wam4", "wam7")}
+        _measure(model.fit(X, Y), X, Y, ARMS[size], report)
     _print_table(report)
     # The largest of all sizes, as one number.
     error = max(report.pop("max_rel_error").values())
@@ -79,29 +81,51 @@ def _real(options: argparse.Namespace) -> tuple[Array, Array]:
 
 
 def _measure(
-    model: ILR | HILR, X: Array, Y: Array, name: str, report: dict[str, dict[str, float]]
+    model: ILR | HILR, X: Array, Y: Array, arm: str, report: dict[str, dict[str, float]]
 ) -> None:
+    name = f"{X.shape[1]}x{Y.shape[1]}x{model.n_active_}"
     generator = np.random.default_rng(1)
     chosen = generator.choice(len(X), N_QUERIES, replace=False)
     # Between neighbours in time, where no sample lies exactly.
     near = 0.5 * (X[chosen] + X[np.minimum(chosen + 1, len(X) - 1)])
     far = X[chosen] + 3.0 * X.std(axis=0) * generator.normal(size=near.shape)
-    predictor = model.predictor()
-    near_us, far_us = _times(predictor, near), _times(predictor, far)
-    report["us_p50"][name] = _rounded(np.median(near_us))
-    report["us_p99"][name] = _rounded(np.quantile(near_us, 0.99))
-    report["far_us_p50"][name] = _rounded(np.median(far_us))
-    report["components"][name] = model.n_active_
-    report["max_rel_error"][name] = _largest_error(model, np.concatenate([near, far]), Y)
     rows = generator.choice(len(X) - 1, N_BATCH)
     batch = 0.5 * (X[rows] + X[rows + 1])
-    batch_us = _times(lambda _: model.predict(batch, return_std=True), X[:N_BATCHES], warm_up=1)
-    report["batch_us"][name] = _rounded(np.median(batch_us) / N_BATCH)
+    predictor = model.predictor()
+    times = _in_turns(
+        {
+            "near": (predictor, near),
+            "far": (predictor, far),
+            "batch": (lambda _: model.predict(batch, return_std=True), near[:N_ROUNDS]),
+            "rnea": _rnea(arm),
+        }
+    )
+    times["batch"] /= N_BATCH
+    medians = {kind: np.median(of_kind, axis=1) for kind, of_kind in times.items()}
+    report["us_p50"][name] = _rounded(np.median(times["near"]))
+    report["us_p99"][name] = _rounded(np.quantile(times["near"], 0.99))
+    report["far_us_p50"][name] = _rounded(np.median(times["far"]))
+    report["batch_us"][name] = _rounded(np.median(times["batch"]))
+    report["rnea_us_p50"][arm] = _rounded(np.median(times["rnea"]))
+    pairs = (("near", "rnea"), ("far", "near"), ("near", "batch"))
+    for key, (dividend, divisor) in zip(RATIOS, pairs, strict=True):
+        report[key][name] = _rounded(np.median(medians[dividend] / medians[divisor]))
+    report["components"][name] = model.n_active_
+    report["max_rel_error"][name] = _largest_error(model, np.concatenate([near, far]), Y)
 
 
-def _times(call: Callable[[Array], object], X: Array, warm_up: int = 50) -> Array:
+def _in_turns(calls: dict[str, tuple[Callable[[Array], object], Array]]) -> dict[str, Array]:
+    """Microseconds (rounds, calls a round) of each kind of call with each of its arguments."""
+    times: dict[str, list[Array]] = {kind: [] for kind in calls}
+    for turn in range(N_ROUNDS):
+        for kind, (call, X) in calls.items():
+            times[kind].append(_times(call, X[turn::N_ROUNDS]))
+    return {kind: np.array(rounds) for kind, rounds in times.items()}
+
+
+def _times(call: Callable[[Array], object], X: Array) -> Array:
     """Microseconds (n,) of each call, after a few that warm up."""
-    for x in X[:warm_up]:
+    for x in X[1 : 1 + N_WARM_UP]:
         call(x)
     times = np.empty(len(X))
     for row, x in enumerate(X):
@@ -129,12 +153,13 @@ def _largest_error(model: ILR | HILR, X: Array, Y: Array) -> float:
     return float(f"{max(errors):.2g}")
 
 
-def _rnea(arm: str) -> float:
+def _rnea(arm: str) -> tuple[Callable[[Array], object], Array]:
+    """Pinocchio's inverse dynamics, and motions to ask it about."""
     description = load_description(arm)
     model = pinocchio.buildModelFromUrdf(str(description.urdf_path))
     data = model.createData()
     motions = np.random.default_rng(0).normal(size=(N_QUERIES, 3, description.n_joints))
-    return _rounded(np.median(_times(lambda x: pinocchio.rnea(model, data, *x), motions)))
+    return lambda x: pinocchio.rnea(model, data, *x), motions
 
 
 def _rounded(value: float) -> float:
@@ -142,15 +167,13 @@ def _rounded(value: float) -> float:
 
 
 def _print_table(report: dict[str, dict[str, float]]) -> None:
-    heads = "".join(f"{head:>10}" for head in ("median", "99 %", "far", "batch"))
-    print(f"{'inputs x outputs x components':34}{heads}  us, times rnea")
-    floors = report["rnea_us_p50"]
-    for name, arm in zip(report["us_p50"], floors, strict=True):
-        columns = (report[key][name] for key in ("us_p50", "us_p99", "far_us_p50", "batch_us"))
-        ratio = report["us_p50"][name] / floors[arm]
-        print(f"{name:34}" + "".join(f"{value:>10}" for value in columns) + f"{ratio:>8.1f}")
-    for arm, value in floors.items():
-        print(f"{'rnea, ' + arm:34}{value:>10}")
+    heads = ("median", "99 %", "far", "batch", "/ rnea", "far/near", "near/batch")
+    print(f"{'inputs x outputs x components [us]':34}" + "".join(f"{head:>11}" for head in heads))
+    for name in report["us_p50"]:
+        columns = (report[key][name] for key in (*KEYS[:4], *RATIOS))
+        print(f"{name:34}" + "".join(f"{value:>11}" for value in columns))
+    for arm, value in report["rnea_us_p50"].items():
+        print(f"{'rnea, ' + arm:34}{value:>11}")
 
 
 if __name__ == "__main__":

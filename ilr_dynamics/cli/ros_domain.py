@@ -18,6 +18,8 @@ __all__ = ["OwnDomain"]
 PORT_OF_DOMAIN_0 = 22119
 DOMAINS = range(1, 101)
 FAST_DDS = "rmw_fastrtps"
+# They read another variable.
+BEFORE_FAST_DDS_3 = ("humble", "iron", "jazzy")
 PROFILE = Path("config") / "fastdds_this_machine.xml"
 # Of this process, the latest last. Nodes that Python has not collected yet live on in a domain
 # that was given back: their services are found there, and never answer.
@@ -62,18 +64,17 @@ class OwnDomain:
         """
         Variables that put a process into the domain, on this machine only.
 
-        Fast DDS is kept off its shared memory, for the sake of control loops (see
-        `ilr_dynamics.nodes.middleware`) and as a killed node would leave its part behind.
+        Where that can be had, Fast DDS is kept off its shared memory, for the sake of control
+        loops (see `ilr_dynamics.nodes.middleware`) and as a killed node would leave its part
+        behind.
         """
         domain = {"ROS_DOMAIN_ID": str(self.number), "ROS_STATIC_PEERS": ""}
-        # Fast DDS is ROS 2's default.
-        middleware = os.environ.get("RMW_IMPLEMENTATION") or FAST_DDS
-        if not middleware.startswith(FAST_DDS):
+        profile = _fast_dds_profile()
+        if profile is None:
             return domain | {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
-        profile = str(Path(get_package_share_directory("ilr_dynamics")) / PROFILE)
         return domain | {
             "ROS_AUTOMATIC_DISCOVERY_RANGE": "SYSTEM_DEFAULT",
-            "FASTDDS_DEFAULT_PROFILES_FILE": profile,
+            "FASTDDS_DEFAULT_PROFILES_FILE": str(profile),
         }
 
     def close(self) -> None:
@@ -92,3 +93,21 @@ class OwnDomain:
     ) -> None:
         """Give the domain back."""
         self.close()
+
+
+def _fast_dds_profile() -> Path | None:
+    """
+    The file that keeps Fast DDS on this machine; None where it would not be read.
+
+    That a file is not read has no other sign than torques in the whole network.
+    """
+    # Fast DDS is ROS 2's default.
+    middleware = os.environ.get("RMW_IMPLEMENTATION") or FAST_DDS
+    if not middleware.startswith(FAST_DDS) or os.environ.get("ROS_DISTRO") in BEFORE_FAST_DDS_3:
+        return None
+    try:
+        profile = Path(get_package_share_directory("ilr_dynamics")) / PROFILE
+    except (LookupError, OSError):
+        # Nothing is built, or no ROS environment set up: no nodes either.
+        return None
+    return profile if profile.is_file() else None

@@ -40,6 +40,7 @@ class StatePeriod:
         self.tolerance = _TOLERANCE * nominal
         self._last = math.nan
         self._intervals: list[float] = []
+        self._came_when_due = 0
 
     def add(self, time: float) -> None:
         """Count a joint state with the stamp ``time``, s."""
@@ -48,18 +49,20 @@ class StatePeriod:
         # Not of the first one, nor where the clock has jumped back.
         if interval > 0.0:
             self._intervals.append(interval)
+            self._came_when_due += abs(interval - self._period) <= self.tolerance
             if len(self._intervals) == _BLOCK:
                 self._estimate()
 
     @property
     def next(self) -> float | None:
-        """When the next joint state is due, s; None if most come at other times than expected."""
+        """When the next joint state is due, s; None if most of the last block came otherwise."""
         return self._last + self._period if self._regular else None
 
     def _estimate(self) -> None:
+        # Judged by what was expected of them: a period of their own would fit afterwards.
+        self._regular = 2 * self._came_when_due > _BLOCK
+        self._came_when_due = 0
         intervals = sorted(self._intervals)
         self._intervals.clear()
         self._period = intervals[_BLOCK // 2]
         self.tolerance = _TOLERANCE * min(self._period, self._nominal)
-        near = sum(abs(interval - self._period) <= self.tolerance for interval in intervals)
-        self._regular = 2 * near >= _BLOCK

@@ -28,9 +28,9 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-# Share of the mixture, its lightest components, that a quantile leaves out: this bounds the error
-# of the coverage.
-QUANTILE_WEIGHT = 1e-6
+# Share of the mixture, its lightest components, that a quantile leaves out at most, and that in
+# shares of what lies outside the interval: these bound the error of the coverage.
+QUANTILE_WEIGHT, QUANTILE_SHARE = 1e-6, 1e-3
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,8 @@ def interval(
     """Central interval (n, d) of each output: two quantiles of the mixture, in standard units."""
     kept = np.argsort(-predictions.weights, axis=1)
     weights = np.take_along_axis(predictions.weights, kept, axis=1)
-    n_kept = int(np.max(np.sum(np.cumsum(weights, axis=1) < 1.0 - QUANTILE_WEIGHT, axis=1))) + 1
+    left_out = min(QUANTILE_WEIGHT, QUANTILE_SHARE * (1.0 - coverage))
+    n_kept = int(np.max(np.sum(np.cumsum(weights, axis=1) < 1.0 - left_out, axis=1))) + 1
     kept, weights = kept[:, :n_kept], weights[:, :n_kept]
     weights = weights / weights.sum(axis=1, keepdims=True)
     means = np.take_along_axis(predictions.means, kept[:, :, None], axis=1)

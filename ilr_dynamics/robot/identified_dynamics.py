@@ -48,6 +48,8 @@ class IdentifiedDynamics(Fallback):
     """
     Identified inverse dynamics over inputs [q, qd, qdd]; `from_description` makes one.
 
+    An object holds scratch memory: use one per thread.
+
     Parameters
     ----------
     placements : (n, 4, 4)

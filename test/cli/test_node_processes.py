@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -83,6 +84,46 @@ def test_domains_taken_at_the_same_time_differ():
     with OwnDomain() as first, OwnDomain() as second:
         assert first.number != second.number
         assert first.environment()["ROS_DOMAIN_ID"] == str(first.number)
+
+
+def test_processes_of_a_domain_speak_on_this_machine_only(tmp_path):
+    command = [sys.executable, "-P", "-m", "ilr_dynamics.nodes.wam_simulator"]
+    with OwnDomain() as domain, (tmp_path / "log").open("w") as log:
+        environment = os.environ | domain.environment()
+        if environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "LOCALHOST":
+            pytest.skip("this middleware has ways of its own to stay on the machine")
+        with subprocess.Popen(command, env=environment, stderr=log) as process:
+            try:
+                wait_until(lambda: "simulating" in (tmp_path / "log").read_text())
+                addresses = udp_addresses(process.pid)
+            finally:
+                process.terminate()
+    assert addresses
+    assert set(addresses) == {"127.0.0.1"}
+
+
+@pytest.mark.parametrize(
+    "elsewhere", [{"RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp"}, {"ROS_DISTRO": "jazzy"}]
+)
+def test_localhost_is_asked_for_where_the_profile_would_not_be_read(monkeypatch, elsewhere):
+    for name, value in elsewhere.items():
+        monkeypatch.setenv(name, value)
+    with OwnDomain() as domain:
+        environment = domain.environment()
+    assert environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "LOCALHOST"
+    assert "FASTDDS_DEFAULT_PROFILES_FILE" not in environment
+
+
+def udp_addresses(pid):
+    """Return the addresses at which a process listens to UDP."""
+    links = (os.readlink(link) for link in Path(f"/proc/{pid}/fd").iterdir())
+    inodes = {link[len("socket:[") : -1] for link in links if link.startswith("socket:[")}
+    rows = [row.split() for row in Path(f"/proc/{pid}/net/udp").read_text().splitlines()[1:]]
+    hexadecimal = [row[1].split(":")[0] for row in rows if row[9] in inodes]
+    # In the byte order of this machine.
+    return [
+        socket.inet_ntoa(int(address, 16).to_bytes(4, sys.byteorder)) for address in hexadecimal
+    ]
 
 
 def test_domain_can_be_taken_again_once_given_back(monkeypatch):

@@ -25,7 +25,7 @@ def test_before_anything_is_known_the_next_is_due_after_the_nominal_period():
 
 @pytest.mark.parametrize("rate", [10.0, 400.0, 499.0, 1000.0, 5000.0])
 def test_it_is_due_after_the_period_of_the_stamps(rate):
-    states, time = fed([1.0 / rate] * 60)
+    states, time = fed([1.0 / rate] * 120)
     assert states.next == pytest.approx(time + 1.0 / rate, abs=1e-6)
 
 
@@ -43,6 +43,20 @@ def test_none_is_due_while_most_come_at_other_times():
     assert states.next is None
     states, time = fed([0.0025] * 120, states)
     assert states.next == pytest.approx(time + 0.0025)
+
+
+@pytest.mark.parametrize("blocks", [[50, 50], [60, 40]])
+def test_none_is_due_while_two_rates_take_turns(blocks):
+    """Each block agrees with itself; none with what the one before made expect."""
+    intervals = [1e-3] * blocks[0] + [3e-3] * blocks[1]
+    states, _ = fed(intervals * 5)
+    assert states.next is None
+
+
+def test_none_is_due_while_the_rate_swings():
+    cycles = np.arange(1000)
+    states, _ = fed(2e-3 + 4e-4 * np.sin(2.0 * np.pi * cycles / 100.0))
+    assert states.next is None
 
 
 def test_clock_that_jumps_does_not_matter():

@@ -1,5 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
+from dataclasses import replace
+
 import naive_ilr as naive
 import numpy as np
 import pytest
@@ -146,6 +148,26 @@ def test_blocks_of_rows_make_no_difference(drawn):
     assert len(weights) == 1100
     for n in (0, 511, 512, 1099):
         np.testing.assert_allclose(weights[n], only(mixture, X[n : n + 1]).weights[0], rtol=1e-9)
+
+
+def test_interval_beyond_a_millionth_keeps_the_lightest_component_if_it_is_wide():
+    generator = np.random.default_rng(5)
+    component = naive.random_component(generator, 1, 1)
+    mixture, outside = package_mixture([component], component), 1e-7
+    light, wide = np.array([0.0, np.log(1e-7)]), np.array([1.0, 1e6])
+    mixture = replace(
+        mixture,
+        log_constants=mixture.log_constants + light,
+        noise_shapes=mixture.noise_shapes * wide[:, None, None],
+    )
+    x = component.mean
+    block = only(mixture, x[None])
+    lower, upper = interval(mixture, block, 1.0 - outside)
+    law = output_predictive(component, x)
+    scales = np.sqrt(law.shape[0, 0] * wide)
+    below, above = ((law.loc[0] - lower[0, 0]) / scales, (upper[0, 0] - law.loc[0]) / scales)
+    tails = student_t.sf(below, law.df) + student_t.sf(above, law.df)
+    assert block.weights[0] @ tails == pytest.approx(outside, rel=0.03)
 
 
 def test_interval_of_one_component_is_that_of_its_student_t():
