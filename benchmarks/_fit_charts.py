@@ -8,9 +8,11 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
 
 __all__ = ["draw_growth"]
 
+FEW = 30.0
 LABELS = {"n_samples": "samples", "n_components": "components at first", "n_inputs": "inputs"}
 
 
@@ -35,6 +37,10 @@ def draw_growth(along: str, by_size: dict[str, dict[str, float]], path: Path) ->
     # Through the largest, beside which overheads are small.
     guide = seconds[-1] * sizes / sizes[-1]
     axes.loglog(sizes, guide, "--", color="#7f8c8d", label="proportional")
+    if sizes[-1] < FEW * sizes[0]:
+        # Within little more than a decade each size has its place; powers of ten would overlap.
+        axes.set_xticks(sizes, [f"{size:g}" for size in sizes])
+        axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlabel(LABELS[along])
     axes.set_ylabel("processor time [s]")
     axes.grid(True, which="major", alpha=0.3)
