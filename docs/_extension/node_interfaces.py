@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -116,6 +117,7 @@ class Endpoint:
 def running_nodes() -> Iterator[dict[str, Node]]:
     """Run every node with config/wam4.yaml, configured, in a ROS domain of their own."""
     domain = OwnDomain()
+    os.environ.update(domain.environment())
     rclpy.init(args=["--ros-args", "--params-file", str(CONFIG)], domain_id=domain.number)
     nodes: dict[str, Node] = {}
     try:
