@@ -1,5 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
+import tracemalloc
+
 import naive_ilr as naive
 import numpy as np
 import pytest
@@ -50,9 +52,10 @@ def naive_label(mixture, u, y, level):
 
 
 @pytest.mark.parametrize(("m", "d"), [(1, 1), (2, 3), (4, 2)])
-@pytest.mark.parametrize("block_rows", [7, 512])
-def test_agrees_with_asking_every_component(m, d, block_rows, monkeypatch):
+@pytest.mark.parametrize(("block_rows", "block_pairs"), [(7, 8192), (512, 50), (512, 8192)])
+def test_agrees_with_asking_every_component(m, d, block_rows, block_pairs, monkeypatch):
     monkeypatch.setattr(recognition, "BLOCK_ROWS", block_rows)
+    monkeypatch.setattr(recognition, "BLOCK_PAIRS", block_pairs)
     generator = np.random.default_rng(10 * m + d)
     # Five that overlap, and an unseen one that some samples are more likely to come from.
     components = [naive.random_component(generator, m, d) for _ in range(6)]
@@ -101,3 +104,17 @@ def test_a_sample_needs_one_component_that_recognises_input_and_output():
     assert label(first, first, shift=50.0) == 2
     far = with_one(first.mean[None] + 99.0)
     assert most_probable_recognising(mixture, far, np.zeros((1, 1)), 0.05)[0] == 2
+
+
+def test_memory_is_bounded_where_every_component_is_near_every_sample():
+    generator = np.random.default_rng(0)
+    component = naive.random_component(generator, 21, 7)
+    mixture = mixture_of([component] * 100, component)
+    X = np.tile(component.mean, (512, 1))
+    Y = np.zeros((512, 7))
+    tracemalloc.start()
+    most_probable_recognising(mixture, with_one(X), Y, 0.01)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # All 51,712 pairs at once take 230 MB.
+    assert peak < 120e6
