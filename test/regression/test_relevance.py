@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 import numpy as np
 import pytest
+from learned_hierarchy import hierarchy_along_a_path
 
-from ilr_dynamics.regression import HILR
 from ilr_dynamics.regression.influence import MAX_ERROR, Influence
 from ilr_dynamics.regression.products import pairwise_products
 from ilr_dynamics.regression.relevance import Relevance
@@ -12,12 +12,7 @@ from ilr_dynamics.regression.relevance import Relevance
 @pytest.fixture(scope="module", params=[4, 9])
 def model(request):
     """HILR with few inputs, where vacant components are felt everywhere, or more; its inputs."""
-    generator = np.random.default_rng(5)
-    s = np.sort(generator.uniform(0.0, 30.0, 1500))
-    X = np.stack([np.sin((0.5 + 0.2 * k) * s + k) for k in range(request.param)], axis=1)
-    X += 0.01 * generator.normal(size=X.shape)
-    Y = np.stack([np.sin(3.0 * s), X[:, 0] * X[:, 3]], axis=1)
-    return HILR(80, concentration=2.0, input_spread=0.1, max_iterations=8).fit(X, Y), X
+    return hierarchy_along_a_path(request.param)
 
 
 @pytest.fixture(scope="module")

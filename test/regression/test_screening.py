@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from learned_hierarchy import hierarchy_along_a_path
 
 from ilr_dynamics.regression import HILR, ILR, LinearFallback, neighbourhoods
 from ilr_dynamics.regression.influence import MAX_ERROR, Influence
@@ -205,12 +206,7 @@ def test_a_component_without_a_bound_is_asked_but_hides_no_other(crowded, influe
 @pytest.fixture(scope="module", params=[5, 12])
 def hierarchy(request):
     """HILR over as many inputs, with vacant components, and its inputs."""
-    generator = np.random.default_rng(5)
-    s = np.sort(generator.uniform(0.0, 30.0, 1500))
-    X = np.stack([np.sin((0.5 + 0.2 * k) * s + k) for k in range(request.param)], axis=1)
-    X += 0.01 * generator.normal(size=X.shape)
-    Y = np.stack([np.sin(3.0 * s), X[:, 0] * X[:, 3]], axis=1)
-    return HILR(80, concentration=2.0, input_spread=0.1, max_iterations=8).fit(X, Y), X
+    return hierarchy_along_a_path(request.param)
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.1, 0.3, 1.0, 5.0])
