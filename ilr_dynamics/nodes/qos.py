@@ -26,7 +26,7 @@ COMMAND = QoSProfile(
 )
 
 # For a driver that has no time. A reliable subscription holds back newer torques until it has been
-# told that a lost one will not come, which takes more than 10 ms.
+# told that a lost one will not come.
 COMMAND_IN_TIME = QoSProfile(
     history=HistoryPolicy.KEEP_LAST,
     depth=1,
