@@ -54,12 +54,17 @@ class Motion:
         return _sum(reference, self.fade.sample(time - self.fade_start))
 
     def finished(self, time: float) -> bool:
-        """Whether there is nothing more to say at ``time``."""
-        return (
-            self.path is None
-            or time - self.start >= self.path.end
-            and (self.fade is None or time - self.fade_start >= self.fade.end)
-        )
+        """Whether there is nothing more to say at ``time``.
+
+        A path that ends in motion takes what still fades with it: beyond its end it stands still,
+        so that only a brake from the last reference before continues the motion.
+        """
+        if self.path is None:
+            return True
+        if time - self.start < self.path.end:
+            return False
+        faded = self.fade is None or time - self.fade_start >= self.fade.end
+        return faded or not self.path.ends_at_rest
 
 
 class ReferenceSource:

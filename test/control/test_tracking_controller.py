@@ -115,6 +115,24 @@ def test_trajectory_that_ends_in_motion_is_braked(cycles):
     assert 0.2 < command.reference.position[0] < 0.3
 
 
+def test_difference_that_still_fades_does_not_stop_the_arm_where_a_path_ends_in_motion(cycles):
+    cycles.run(0.2)
+    # The path ends after a fifth of the time in which the distance to it fades.
+    cycles.controller.set_trajectory(
+        JointPath([0.0, 0.1], [[0.05, 0.0], [0.15, 0.0]], np.ones((2, 1)) * [1.0, 0.0])
+    )
+    references = []
+    for _ in range(round(0.6 / PERIOD)):
+        cycles.follow(PERIOD)
+        references.append(cycles.controller.reference)
+    velocities = np.array([reference.velocity[0] for reference in references])
+    accelerations = np.array([reference.acceleration[0] for reference in references])
+    assert velocities.max() > 0.5
+    assert cycles.controller.mode is Mode.HOLDING
+    bound = 1.1 * np.abs(accelerations).max() * PERIOD
+    assert np.abs(np.diff(velocities)).max() < bound
+
+
 def test_new_trajectory_replaces_the_old(tracking):
     tracking.controller.set_trajectory(JointPath([0.6], [[0.15, 0.0]]))
     assert tracking.follow(0.1).mode is Mode.TRACKING
