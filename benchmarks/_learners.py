@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ilr_dynamics.control import FeedForwardTorque, Reference
 from ilr_dynamics.learning import LearningSettings, learn
 from ilr_dynamics.learning.prior import PRIOR_ALONE
+from ilr_dynamics.learning.recording_weights import recording_weights
 from ilr_dynamics.nodes.learning_parameters import learning_settings
 from ilr_dynamics.nodes.parameter_file import read_complete_parameters
 from ilr_dynamics.nodes.parameters import PARAMETERS
@@ -99,7 +100,7 @@ class Hierarchy:
     def learn(self, X: Array, Y: Array, **changes: Any) -> None:
         """Learn; changes are parameters of the model for this call."""
         kept = {name: self._model.get_params()[name] for name in changes}
-        self._model.set_params(**changes).partial_fit(X, Y)
+        self._model.set_params(**changes).partial_fit(X, Y, recording_weights(X, self._model))
         self._model.set_params(**kept)
         self._predictor = self._model.predictor()
 

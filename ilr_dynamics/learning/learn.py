@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from ..exceptions import LearnerError
 from ..recording import Samples, read_recording, training_samples
-from ..regression import ILR, effective_sample_weights
 from ..regression.mixture_regressor import MixtureRegressor
 from .plausibility import implausible_torques
 from .prior import model_to_update
+from .recording_weights import recording_weights
 from .settings import LearningSettings, load_compatible_snapshot, snapshot_metadata
 
 __all__ = [
@@ -182,7 +182,7 @@ def learn(
 
     progress("learning", 0.0, math.nan)
     start = time.perf_counter()
-    weights = _sample_weights(samples.X, new_model) if settings.effective_samples else None
+    weights = recording_weights(samples.X, new_model) if settings.effective_samples else None
     # To go on with this one and the newest tenth would save half of the time, but two batches
     # make another model than one: with it, errors of the simulated arm after three recordings
     # were up to three times as large.
@@ -255,17 +255,6 @@ def learn_from_recording(
     recordings = [] if known is None else list(known.metadata_.get("recordings", []))
     model.metadata_ = snapshot_metadata(settings, [*recordings, str(bag_uri)])
     return model, report
-
-
-def _sample_weights(X: NDArray[np.float64], model: ILR) -> NDArray[np.float64]:
-    """What samples are worth, by how far positions and velocities move from one to the next."""
-    if hasattr(model, "regressors_"):
-        scale = model.regressors_.scaling.scale
-    else:
-        scale = X.std(axis=0) if model.input_scale is None else np.asarray(model.input_scale)
-    # Accelerations are differentiated: their noise would pass for motion.
-    moving = slice(0, 2 * X.shape[1] // 3)
-    return effective_sample_weights(X[:, moving], scale[moving] if np.ndim(scale) else scale)
 
 
 def _squared_error(

@@ -51,8 +51,8 @@ class LearningSettings:
         local models and speak where these have no data; None: there the model says it does not
         know.
     effective_samples : bool
-        Whether samples that hardly differ from the one before count as one together: a minute of
-        standing still then says no more than its first moment.
+        Whether samples count by what they say (`recording_weights`): a minute of standing still no
+        more than its first moment, one in which a joint sticks hardly at all.
     directories : tuple of str or None
         Where recordings and snapshots that somebody asks for must lie (`resolve_allowed`); None:
         anywhere.

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -12,9 +11,6 @@ import pytest
 
 from ilr_dynamics.exceptions import InvalidParameterError, RecordingError, SnapshotError
 from ilr_dynamics.learning import learn, learn_from_recording, read_samples
-from ilr_dynamics.learning.learn import _sample_weights
-from ilr_dynamics.recording import Recording, training_samples
-from ilr_dynamics.regression import ILR
 
 
 def test_first_recording_makes_a_model_that_explains_it(bag, arm_settings):
@@ -103,27 +99,6 @@ def test_samples_between_which_the_arm_hardly_moves_count_as_one(bag, arm_settin
     worth = [np.sum(model.statistics_[:, n_inputs, n_inputs]) for model in (effective, all_count)]
     assert worth[0] <= worth[1] == pytest.approx(report.samples_used)
     assert effective.n_samples_ == report.samples_used
-
-
-def test_standing_still_with_noisy_encoders_is_worth_little(arm_settings):
-    generator = np.random.default_rng(0)
-    stamp = np.arange(0.0, 10.0, 0.002)
-    moving = np.minimum(stamp, 1.0)
-    position = 0.3 * moving[:, None] + 1e-4 * generator.normal(size=(stamp.size, 2))
-    recording = Recording(
-        joint_names=arm_settings.joint_names,
-        stamp=(1e9 * stamp).astype(np.int64),
-        position=position,
-        velocity=1e-3 * generator.normal(size=position.shape),
-        torque=np.ones_like(position),
-        commanded=True,
-        driver_compensates_gravity=False,
-        rejected=Counter(),
-    )
-    samples = training_samples(recording)
-    model = ILR(input_scale=[0.2, 0.2, 0.4, 0.4, 1.2, 1.2])
-    still = samples.time - samples.time[0] > 1.2
-    assert _sample_weights(samples.X, model)[still].sum() < 0.02 * np.sum(still)
 
 
 def test_unknown_model_parameter_is_named(bag, arm_settings):
