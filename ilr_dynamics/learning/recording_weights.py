@@ -23,8 +23,8 @@ __all__ = ["recording_weights"]
 
 Array = NDArray[np.float64]
 
-# Speed, in units of the velocities' scale, below which a joint rather sticks than slips: 0.02 rad/s
-# for the WAM, where twice as much gave the same tracking errors.
+# Speed, in units of the velocities' scale, below which a joint rather sticks than slips: 0.02
+# rad/s for the WAM; with twice as much, tracking errors were alike.
 STICKING_SPEED = 0.05
 # What is left of such a sample: a recording of postures alone must teach something.
 STUCK_WEIGHT = 0.02

@@ -209,8 +209,8 @@ PARAMETERS = (
     Row(
         "learning.effective_samples",
         True,
-        "count samples between which the arm hardly moves as one, and those in which a joint sticks "
-        "hardly at all (where dynamics are identified, these know what it should have carried)",
+        "count samples between which the arm hardly moves as one; without identified dynamics "
+        "also those in which a joint sticks next to nothing",
     ),
     Row(
         "learning.forgetting_factor",
