@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from math import factorial
 from typing import NamedTuple
 
 import numpy as np
@@ -125,6 +126,11 @@ class JointPath:
         return self._knots[-1]
 
     @property
+    def starts_at_rest(self) -> bool:
+        """Whether the velocity at the first point is not given or too low to be measured."""
+        return len(self.fields) == 1 or bool(np.abs(self.fields[1][0]).max() < _REST_VELOCITY)
+
+    @property
     def ends_at_rest(self) -> bool:
         """Whether the velocity at the last point is not given or too low to be measured."""
         return len(self.fields) == 1 or bool(np.abs(self.fields[1][-1]).max() < _REST_VELOCITY)
@@ -198,6 +204,28 @@ class JointPath:
         """
         state = (reference.position, reference.velocity, reference.acceleration)
         fields = [np.vstack((row, field)) for row, field in zip(state, self.fields, strict=False)]
+        return JointPath(np.append(time, self.times), *fields)
+
+    def extended_back(self, time: float) -> JointPath:
+        """Return the path as it would have come to its first point since ``time``.
+
+        At constant acceleration, where that is given, else at constant velocity or standing still.
+
+        Parameters
+        ----------
+        time : float
+            Before the first point, s.
+        """
+        elapsed = time - self.start
+        state = [field[0] for field in self.fields]
+        earlier = [
+            sum(
+                derivative * elapsed**order / factorial(order)
+                for order, derivative in enumerate(state[lowest:])
+            )
+            for lowest in range(len(state))
+        ]
+        fields = [np.vstack((row, field)) for row, field in zip(earlier, self.fields, strict=True)]
         return JointPath(np.append(time, self.times), *fields)
 
     def _segments(self) -> Array:

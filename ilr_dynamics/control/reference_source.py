@@ -19,6 +19,10 @@ Array = NDArray[np.float64]
 
 # A brake from next to standing still would ask for next to no time and any acceleration.
 _SHORTEST_BRAKE = 0.1
+# How fast the acceleration fades before a brake, rad/s^3, and within which times, s. Carried
+# through the brake, it would make a joint faster that is to stop.
+_RELEASE_JERK = 300.0
+_SHORTEST_RELEASE, _LONGEST_RELEASE = 0.005, 0.03
 # While a difference fades the reference lies beside the path; so many samples show it.
 _SAMPLES_PER_FADE = 25
 
@@ -135,7 +139,9 @@ class ReferenceSource:
 
         A first point that lies further ahead than the fade time is approached as one more
         segment of the path. Otherwise the path must pass the present reference within
-        ``tolerance``, and the difference fades out.
+        ``tolerance``, and the difference fades out. A first point that lies ahead by less and is
+        passed in motion is taken for part of a motion that came from before; where that is too
+        far away it is approached too.
 
         Parameters
         ----------
@@ -161,7 +167,12 @@ class ReferenceSource:
         check_path(path, limits)
         limits = limits.reaching(self._reference.position)
         difference = None
-        if path.start - now >= self._fade_time:
+        if 0.0 < path.start - now < self._fade_time and not path.starts_at_rest:
+            extended = path.extended_back(now)
+            if (np.abs(extended.positions[0] - self._reference.position) <= tolerance).all():
+                path = extended
+        ahead = path.start - now
+        if ahead >= self._fade_time or ahead > 0.0 and not path.starts_at_rest:
             path = path.preceded_by(now, self._reference)
             check_path(path, limits)
         else:
@@ -172,8 +183,9 @@ class ReferenceSource:
     def brake(self, deceleration: float, limits: JointLimits) -> None:
         """Come to rest along the present motion.
 
-        A quartic from the present state to zero velocity and acceleration: its end lies
-        v T / 2 + a T^2 / 12 ahead, and without a it decelerates by at most 1.5 v / T.
+        The acceleration fades linearly, at once where a joint would come to exceed its velocity
+        limit. Then a quartic leads to zero velocity and acceleration: its end lies v T / 2 ahead,
+        and it decelerates by at most 1.5 v / T.
 
         Parameters
         ----------
@@ -183,30 +195,42 @@ class ReferenceSource:
             Whose position range the end keeps to.
         """
         now = self._reference
-        speed = np.abs(now.velocity)
-        ahead = np.where(now.velocity > 0.0, limits.position_upper, limits.position_lower)
-        room = np.abs(ahead - now.position)
+        release = _release_time(now, limits.velocity)
+        velocity = now.velocity + release * now.acceleration / 2.0
+        position = now.position + release * (now.velocity + release * now.acceleration / 3.0)
+        speed = np.abs(velocity)
+        ahead = np.where(velocity > 0.0, limits.position_upper, limits.position_lower)
+        room = np.maximum(np.sign(velocity) * (ahead - position), 0.0)
         # Where a joint comes to rest after half the way it would make at its present speed.
         longest = np.divide(2.0 * room, speed, out=np.full_like(speed, np.inf), where=speed > 0.0)
         duration = max(
             min(1.5 * float(speed.max()) / deceleration, float(longest.min())), _SHORTEST_BRAKE
         )
-        end = now.position + duration * (now.velocity / 2 + duration * now.acceleration / 12)
+        end = position + duration * velocity / 2.0
         end = np.clip(end, limits.position_lower, limits.position_upper)
         zero = np.zeros_like(end)
         path = JointPath(
-            (0.0, duration),
-            (now.position, end),
-            (now.velocity, zero),
-            (now.acceleration, zero),
+            (0.0, release, release + duration),
+            (now.position, position, end),
+            (now.velocity, velocity, zero),
+            (now.acceleration, zero, zero),
         )
         self._motion = Motion(path, self._time)
 
     def _check_fade(
         self, path: JointPath, difference: JointPath, now: float, limits: JointLimits
     ) -> None:
-        times = np.linspace(0.0, self._fade_time, _SAMPLES_PER_FADE)
-        states = [_sum(path.sample(now + time), difference.sample(time)) for time in times]
+        times = np.linspace(0.0, min(self._fade_time, path.end - now), _SAMPLES_PER_FADE)
+        # From its end on a path stands still, however fast it came there.
+        of_path = np.minimum(now + times, np.nextafter(path.end, -np.inf))
+        # Of a short path as many as of what follows, which is nothing if it ends in motion.
+        if path.ends_at_rest and times[-1] < self._fade_time:
+            after = np.linspace(times[-1], self._fade_time, _SAMPLES_PER_FADE)[1:]
+            times, of_path = np.append(times, after), np.append(of_path, now + after)
+        states = [
+            _sum(path.sample(along), difference.sample(time))
+            for along, time in zip(of_path, times, strict=True)
+        ]
         check_motion(
             times,
             np.array([state.position for state in states]),
@@ -241,3 +265,12 @@ def _sum(a: Reference, b: Reference) -> Reference:
     return Reference(
         a.position + b.position, a.velocity + b.velocity, a.acceleration + b.acceleration
     )
+
+
+def _release_time(now: Reference, velocity_limits: Array) -> float:
+    """Time in which the acceleration fades while no joint becomes faster than it may, s."""
+    size = np.abs(now.acceleration)
+    room = np.maximum(velocity_limits - np.sign(now.acceleration) * now.velocity, 0.0)
+    until_limit = np.divide(2.0 * room, size, out=np.full_like(size, np.inf), where=size > 0.0)
+    wanted = min(float(size.max()) / _RELEASE_JERK, float(until_limit.min()))
+    return min(max(wanted, _SHORTEST_RELEASE), _LONGEST_RELEASE)

@@ -166,3 +166,23 @@ def test_path_is_independent_of_the_arrays_it_came_from():
     assert path.sample(0.5).position == 0.5
     with pytest.raises(ValueError, match="read-only"):
         path.positions[0, 0] = 1.0
+
+
+@given(durations, st.integers(0, 1000), st.integers(1, 3))
+def test_path_extended_back_comes_to_its_first_point_at_constant_acceleration(
+    durations, seed, n_fields
+):
+    times, fields = random_points(durations, seed)
+    path = JointPath(times, *fields[:n_fields])
+    extended = path.extended_back(-0.2)
+    assert extended.start == -0.2
+    np.testing.assert_allclose(
+        sampled(extended, inner_times(times)), sampled(path, inner_times(times)), atol=1e-9
+    )
+    position, velocity, acceleration = (*fields[:n_fields, 0], *np.zeros((2, 3)))[:3]
+    for time in (-0.2, 0.0, 0.25):
+        ahead = time - path.start
+        found = extended.sample(time)
+        expected = position + ahead * velocity + ahead**2 * acceleration / 2.0
+        np.testing.assert_allclose(found.position, expected, atol=1e-9)
+        np.testing.assert_allclose(found.velocity, velocity + ahead * acceleration, atol=1e-8)

@@ -77,6 +77,35 @@ def test_distant_point_is_approached_along_the_path(source, limits):
     np.testing.assert_allclose(states[249, 0], [0.5, -0.5], atol=1e-9)
 
 
+@pytest.mark.parametrize("lead", [0.008, 0.04, 0.15, 0.3])
+def test_first_point_ahead_that_is_passed_in_motion_is_joined_without_a_jump(source, limits, lead):
+    times = [lead, lead + 0.4, lead + 0.8]
+    positions = np.array([[0.01, 0.0], [0.25, 0.0], [0.3, 0.0]])
+    velocities = np.array([[0.6, 0.0], [0.6, 0.0], [0.0, 0.0]])
+    source.follow(JointPath(times, positions, velocities), None, limits, TOLERANCE)
+    _, states = run(source, 100.0, lead + 0.9)
+    bound = 1.01 * np.abs(states[:, 2]).max() * STEP
+    assert np.abs(np.diff(states[:, 1], axis=0)).max() < bound
+    assert np.abs(states[:, 2]).max() < 40.0
+    np.testing.assert_allclose(states[-1, 0], positions[-1])
+
+
+def test_short_path_that_would_be_too_fast_while_it_fades_is_refused(source, limits, sway):
+    source.follow(sway, None, limits, TOLERANCE)
+    run(source, 100.0, 0.25)
+    assert source.reference.velocity[0] > 0.6
+    # Within the limit alone, beyond it with what is left of the present velocity.
+    duration = 0.007
+    position = source.reference.position + [0.0, 0.1]
+    path = JointPath(
+        [0.0, duration],
+        [position, position + [1.3 * duration, 0.0]],
+        [[0.0, 0.0], [0.0, 0.0]],
+    )
+    with pytest.raises(TrajectoryError, match="joint j1 would move at"):
+        source.follow(path, None, limits, TOLERANCE * 2)
+
+
 def test_far_start_is_refused_and_leaves_the_reference(source, limits):
     with pytest.raises(
         TrajectoryError,
@@ -105,6 +134,28 @@ def test_brake_comes_smoothly_to_rest(source, limits, sway):
     assert_continuous(np.concatenate((before[1:], after)), 500.0)
     assert not after[-1, 1:].any()
     assert source.finished(100.8)
+
+
+@pytest.mark.parametrize("acceleration", [5.0, 10.0, 20.0])
+def test_brake_of_a_joint_that_accelerates_keeps_to_the_velocity_limit(
+    source, limits, acceleration
+):
+    duration = 1.9 / acceleration
+    path = JointPath(
+        [0.0, duration],
+        [[0.0, 0.0], [1.9 * duration / 2.0, 0.0]],
+        [[0.0, 0.0], [1.9, 0.0]],
+        [[acceleration, 0.0]] * 2,
+    )
+    source.follow(path, None, limits, TOLERANCE)
+    run(source, 100.0, duration - 2.0 * STEP)
+    fastest = source.reference.velocity[0]
+    assert source.reference.acceleration[0] > 0.7 * acceleration
+    source.brake(5.0, limits)
+    _, states = run(source, source._time, 1.0)
+    assert fastest < states[:, 1, 0].max() <= 2.0
+    assert (states[:, 1, 0] >= 0.0).all()
+    assert not states[-1, 1:].any()
 
 
 def test_brake_decelerates_as_asked(source, limits):
