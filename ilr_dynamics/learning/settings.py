@@ -52,7 +52,8 @@ class LearningSettings:
         know.
     effective_samples : bool
         Whether samples count by what they say (`recording_weights`): a minute of standing still no
-        more than its first moment, one in which a joint sticks hardly at all.
+        more than its first moment; to a model without identified dynamics a sample in which a
+        joint sticks next to nothing.
     directories : tuple of str or None
         Where recordings and snapshots that somebody asks for must lie (`resolve_allowed`); None:
         anywhere.

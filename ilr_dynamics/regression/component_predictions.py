@@ -104,17 +104,19 @@ def interval(
     factors = np.take_along_axis(predictions.factors, kept, axis=1)[:, :, None]
     scales = np.sqrt(factors * np.diagonal(mixture.noise_shapes, axis1=1, axis2=2)[kept])
     dofs = mixture.dofs[kept]
-    lower, upper = (
+    # The upper one of the mirrored mixture: close to 1 a probability has few digits left.
+    beyond = 0.5 * (1.0 - coverage)
+    lower, mirrored = (
         np.stack(
             [
-                mixture_quantile(probability, weights, means[:, :, j], scales[:, :, j], dofs)
+                mixture_quantile(beyond, weights, side * means[:, :, j], scales[:, :, j], dofs)
                 for j in range(mixture.n_outputs)
             ],
             axis=1,
         )
-        for probability in (0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage)
+        for side in (1.0, -1.0)
     )
-    return lower, upper
+    return lower, -mirrored
 
 
 def log_conditional_density(

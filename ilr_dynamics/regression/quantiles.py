@@ -13,7 +13,8 @@ __all__ = ["mixture_quantile"]
 Array = NDArray[np.float64]
 
 MAX_ITERATIONS = 200
-PROBABILITY_TOLERANCE = 1e-9
+# Of the probability; in the tails, where that would be much, in shares of what lies beyond.
+PROBABILITY_TOLERANCE, TAIL_TOLERANCE = 1e-9, 1e-4
 
 
 def mixture_quantile(
@@ -29,7 +30,7 @@ def mixture_quantile(
     Parameters
     ----------
     probability
-        Between 0 and 1.
+        Between 0 and 1; for what is close to 1 ask for the quantile of the mirrored mixture.
     weights, locations, scales, dofs : (n, K)
         One mixture a row; its weights sum to one.
 
@@ -42,12 +43,13 @@ def mixture_quantile(
     low = np.min(np.where(present, of_components, np.inf), axis=1)
     high = np.max(np.where(present, of_components, -np.inf), axis=1)
     y = np.clip(np.sum(weights * of_components, axis=1), low, high)
+    tolerance = min(PROBABILITY_TOLERANCE, TAIL_TOLERANCE * min(probability, 1.0 - probability))
     pending = np.flatnonzero(low < high)
     for iteration in range(MAX_ITERATIONS):
         w, loc, scale, dof = (a[pending] for a in (weights, locations, scales, dofs))
         t = (y[pending, None] - loc) / scale
         excess = np.sum(w * stdtr(dof, t), axis=1) - probability
-        open_rows = np.abs(excess) > PROBABILITY_TOLERANCE
+        open_rows = np.abs(excess) > tolerance
         if not np.any(open_rows):
             break
         density = np.sum(w * _density(t, dof) / scale, axis=1)

@@ -69,3 +69,10 @@ def test_components_without_weight_do_not_matter():
     )
     found = mixture_quantile(0.9, *mixture)
     assert found[0] == pytest.approx(2.0 + 0.5 * student_t.ppf(0.9, 5.0), abs=1e-8)
+
+
+@pytest.mark.parametrize("probability", [1e-7, 1e-9, 1e-12])
+def test_quantiles_far_out_leave_the_share_that_was_asked(probability):
+    mixtures = random_mixtures(1, 5)
+    found = mixture_quantile(probability, *mixtures)
+    np.testing.assert_allclose(cdf(found[:, None], *mixtures), probability, rtol=1e-3)
