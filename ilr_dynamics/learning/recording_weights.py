@@ -4,11 +4,11 @@
 What each sample of a recording is worth to a model of the arm.
 
 Samples between which the arm hardly moves count as one (`effective_sample_weights`). To a model
-that stands alone, a sample in which a joint sticks is worth next to nothing: friction then holds
-whatever torque is sent, so that the torque is no function of the state. Learned, it shifts the
-side to which friction points away from where the motion turns round. Where dynamics are identified
-they know what a joint that sticks should have carried (`IdentifiedDynamics.informative_share`),
-and such samples keep their weight.
+that stands alone, a sample in which a joint sticks is worth little: friction then holds whatever
+torque is sent, so that the torque is no function of the state. Learned as all others, such samples
+shift where friction changes sides away from where the motion turns round. Where dynamics are
+identified they know what a joint that sticks should have carried
+(`IdentifiedDynamics.informative_share`), and such samples keep their weight.
 """
 
 from __future__ import annotations
@@ -18,19 +18,24 @@ from numpy.typing import NDArray
 
 from ..regression import effective_sample_weights
 from ..regression.learner import MixtureLearner
+from ..regression.scaling import Standardizer
 
 __all__ = ["recording_weights"]
 
 Array = NDArray[np.float64]
 
 # Speed, in units of the velocities' scale, below which a joint rather sticks than slips: 0.02
-# rad/s for the WAM; with twice as much, tracking errors were alike.
+# rad/s for the WAM.
 STICKING_SPEED = 0.05
-# What is left of such a sample: a recording of postures alone must teach something.
-STUCK_WEIGHT = 0.02
-# A joint that slips in a smaller share of the recording is not asked: it would take nearly all
-# samples of the other joints with it.
-SLIPS_ENOUGH = 0.3
+# What is left of a sample in which a joint sticks. With next to nothing left, learning from little
+# became worse: where the arm turns round, such samples are most of what there is.
+STUCK_WEIGHT = 0.1
+# Shares of the recording in which a joint slips, up to which its sticking is ignored and from
+# which on it counts fully. To one that rarely moves most samples of the others would be lost.
+RARELY, OFTEN = 0.1, 0.4
+# If joints move in turn, one sticks in nearly all samples, which says nothing against any of them:
+# where a smaller share of the weight would be left than this, sticking counts the less.
+ENOUGH = 0.2
 
 
 def recording_weights(X: Array, model: MixtureLearner) -> Array:
@@ -44,6 +49,11 @@ def recording_weights(X: Array, model: MixtureLearner) -> Array:
     model
         What learns them: its scales of the inputs are the units of distance, and where it has no
         fallback joints that stick are asked for.
+
+    Raises
+    ------
+    InvalidParameterError
+        If the model's `input_scale` does not fit the samples.
     """
     # Accelerations are differentiated: their noise would pass for motion.
     position, velocity, _ = np.split(np.arange(X.shape[1]), 3)
@@ -58,14 +68,17 @@ def recording_weights(X: Array, model: MixtureLearner) -> Array:
 def _input_scale(X: Array, model: MixtureLearner) -> Array:
     if hasattr(model, "regressors_"):
         return model.regressors_.scaling.scale
-    stated = X.std(axis=0) if model.input_scale is None else model.input_scale
-    scale = np.broadcast_to(np.asarray(stated, dtype=float), X.shape[1])
-    return np.where(scale > 0.0, scale, 1.0)
+    alike = np.ones(len(X))
+    return Standardizer.from_data(X, alike, None, model.input_scale, "input").scale
 
 
 def _informative_share(velocity: Array, weights: Array) -> Array:
     """Share (n,) of a sample that is left, of velocities (n, n_joints) in units of their scale."""
     squared = velocity**2
     slips = squared / (squared + STICKING_SPEED**2)
-    often = np.average(slips, axis=0, weights=weights) > SLIPS_ENOUGH
-    return STUCK_WEIGHT + (1.0 - STUCK_WEIGHT) * np.prod(slips[:, often], axis=1)
+    often = np.average(slips, axis=0, weights=weights)
+    counts = np.clip((often - RARELY) / (OFTEN - RARELY), 0.0, 1.0)
+    all_slip = np.prod(1.0 - counts * (1.0 - slips), axis=1)
+    all_slip /= max(float(all_slip.max()), np.finfo(float).tiny)
+    in_turn = min(1.0, float(np.average(all_slip, weights=weights)) / ENOUGH)
+    return 1.0 - in_turn * (1.0 - STUCK_WEIGHT) * (1.0 - all_slip)
