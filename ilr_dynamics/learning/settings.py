@@ -53,7 +53,7 @@ class LearningSettings:
     effective_samples : bool
         Whether samples count by what they say (`recording_weights`): a minute of standing still no
         more than its first moment; to a model without identified dynamics a sample in which a
-        joint sticks next to nothing.
+        joint sticks counts for little.
     directories : tuple of str or None
         Where recordings and snapshots that somebody asks for must lie (`resolve_allowed`); None:
         anywhere.

@@ -210,7 +210,7 @@ PARAMETERS = (
         "learning.effective_samples",
         True,
         "count samples between which the arm hardly moves as one; without identified dynamics "
-        "also those in which a joint sticks next to nothing",
+        "also those in which a joint sticks for little",
     ),
     Row(
         "learning.forgetting_factor",
