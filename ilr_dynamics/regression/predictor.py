@@ -140,17 +140,17 @@ class Predictor:
             If x has another shape, or is not finite or too large.
         """
         x = np.asarray(x, dtype=float)
-        squared_length = self._standardise(x)
-        u = z = self._z
-        gate_products = products = products_of(z, self._pairs)
+        self._standardise(x)
+        z, n_outputs = self._z, self._outputs.location.size
+        u = z if self._is_linear else self._regressors(x[None])[0]
+        products = products_of(z, self._pairs)
+        chosen, weights = self._relevance(z, products, u.dot(u))
         if not self._is_linear:
-            u = self._regressors(x[None])[0]
-            squared_length, products = float(u.dot(u)), products_of(u, self._regressor_pairs)
-        chosen, weights = self._relevance(z, gate_products, squared_length)
+            products = products_of(u, self._regressor_pairs)
         rows = _rows(chosen)
         # One flat matrix-vector product: NumPy would call BLAS once a component.
         means = rows(self._mixture.maps).reshape(-1, u.size).dot(u)
-        means = means.reshape(-1, self._outputs.location.size)
+        means = means.reshape(-1, n_outputs)
         widening = rows(self._mixture.widening_coefficients).dot(products)
         widening += 1.0
         prior_mean, fallback = self._baseline.prior_mean, self._baseline.fallback
@@ -188,22 +188,20 @@ class Predictor:
             unseen_weight=unseen_weight,
         )
 
-    def _standardise(self, x: Array) -> float:
-        """Put [x, 1] in standard units into `_z`, and return the square of its length."""
+    def _standardise(self, x: Array) -> None:
+        """Put [x, 1] in standard units into `_z`."""
         if x.shape != self._inputs.location.shape:
             raise InvalidDataError(
                 f"a query must have shape {self._inputs.location.shape}, got {x.shape}"
             )
         np.subtract(x, self._inputs.location, out=self._x)
         self._x /= self._inputs.scale
-        squared_length = float(self._z.dot(self._z))
         # Of what is not finite the comparison is false too.
-        if not squared_length < MAX_STANDARD_VALUE**2:
+        if not np.abs(self._x).max() < MAX_STANDARD_VALUE:
             raise InvalidDataError(
                 f"a query must be finite and lie less than {MAX_STANDARD_VALUE:.0e} scales from "
                 f"the location, got {x.tolist()}"
             )
-        return squared_length
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a file that `open` maps into memory."""
