@@ -23,7 +23,7 @@ REFERENCES = sorted(
 
 @pytest.mark.parametrize("name", REFERENCES)
 def test_code_exists(name):
-    package = name if name.startswith("robot.") else f"regression.{name}"
+    package = name if name.startswith(("learning.", "robot.")) else f"regression.{name}"
     folder, file, *names = package.split(".")
     module = importlib.import_module(f"ilr_dynamics.{folder}.{file}")
     assert callable(reduce(getattr, names, module))
