@@ -49,7 +49,7 @@ LOG_2PI = float(np.log(2.0 * np.pi))
 # which most changes, and every so many of the others.
 FIRST_OF_ALL, OF_ALL_INTERVAL = 3, 8
 # A component holding less than this many samples changes the bound by less than rounding does.
-EMPTY_COUNT = 1e-6
+EMPTY_COUNT = 1e-9
 # Iterations before the scales of the prior follow the data: the first components are still those
 # of the initialisation, far wider or narrower than they will be.
 FIRST_ITERATION_OF_SCALES = 3
