@@ -184,8 +184,8 @@ class ReferenceSource:
         """Come to rest along the present motion.
 
         The acceleration fades linearly, within 5 ms where a joint would come to exceed its
-        velocity limit. Then a quartic leads to zero velocity and acceleration: its end lies v T / 2 ahead,
-        and it decelerates by at most 1.5 v / T.
+        velocity limit. Then a quartic leads to zero velocity and acceleration: its end lies
+        v T / 2 ahead, and it decelerates by at most 1.5 v / T.
 
         Parameters
         ----------
