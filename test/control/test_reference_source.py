@@ -99,8 +99,9 @@ def test_short_path_that_would_be_too_fast_while_it_fades_is_refused(source, lim
     position = source.reference.position + [0.0, 0.1]
     path = JointPath(
         [0.0, duration],
-        [position, position + [1.3 * duration, 0.0]],
-        [[0.0, 0.0], [0.0, 0.0]],
+        [position, position + [1.0 * duration, 0.0]],
+        np.zeros((2, 2)),
+        np.zeros((2, 2)),
     )
     with pytest.raises(TrajectoryError, match="joint j1 would move at"):
         source.follow(path, None, limits, TOLERANCE * 2)
