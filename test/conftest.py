@@ -26,6 +26,16 @@ settings.load_profile("no_deadline")
 
 JOINTS = ("j1", "j2")
 
+HERE = Path(__file__).parent
+NUMERICAL = [HERE / name for name in ("regression", "robot", "learning", "nodes/test_wam7.py")]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests whose results are those of floating-point arithmetic."""
+    for item in items:
+        if any(item.path.is_relative_to(place) for place in NUMERICAL):
+            item.add_marker(pytest.mark.numerical)
+
 
 @pytest.fixture(scope="session")
 def arm_settings() -> LearningSettings:
