@@ -53,7 +53,7 @@ def main() -> int:
     figures: Figures = {}
     growth: dict[str, dict[str, Figures]] = {}
     with TemporaryDirectory() as folder:
-        for name in tqdm(options.only, desc="measuring", file=sys.stderr):
+        for name in tqdm(options.only, desc="measuring", disable=None):
             if name == "growth":
                 growth = _growth(Path(folder), options.largest)
             else:
@@ -140,7 +140,7 @@ def _growth(folder: Path, largest: int) -> dict[str, dict[str, Figures]]:
     found: dict[str, dict[str, Figures]] = {}
     for along, along_sizes in sizes.items():
         found[along] = {}
-        for size in tqdm(along_sizes, desc=along, file=sys.stderr, leave=False):
+        for size in tqdm(along_sizes, desc=along, disable=None, leave=False):
             setting = {**USUAL, along: size}
             rows = generator.choice(len(X), setting["n_samples"], replace=False)
             arrays = {"X": X[rows, : setting["n_inputs"]], "Y": Y[rows]}

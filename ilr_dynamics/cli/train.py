@@ -11,9 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tqdm import tqdm
-
 from ilr_dynamics.cli.learning_options import add_learning_options, parse_learning_options
+from ilr_dynamics.cli.stage_bar import StageBar
 from ilr_dynamics.cli.table import format_table
 from ilr_dynamics.exceptions import IlrDynamicsError, SnapshotError
 from ilr_dynamics.learning import (
@@ -33,7 +32,7 @@ class ProgressBar:
     """One bar per stage of learning."""
 
     def __init__(self) -> None:
-        self._bar: tqdm | None = None
+        self._bar: StageBar | None = None
         self._stage = ""
 
     def __call__(self, stage: str, fraction: float, lower_bound: float) -> None:
@@ -41,8 +40,10 @@ class ProgressBar:
         if self._bar is None or stage != self._stage:
             self._finish()
             self._stage = stage
-            self._bar = tqdm(desc=stage, total=100, bar_format="{desc:10}{percentage:3.0f}% {bar}")
-        self._bar.update(100.0 * fraction - self._bar.n)
+            self._bar = StageBar(
+                f"{stage:10}", sys.stderr, total=100, count="{percentage:3.0f}%", bar=" {bar}"
+            )
+        self._bar(100.0 * fraction)
 
     def __enter__(self) -> Self:
         return self
@@ -62,7 +63,7 @@ class ProgressBar:
     def _finish(self) -> None:
         """Learning may settle before its last iteration: the stage is done all the same."""
         if self._bar is not None:
-            self._bar.update(100.0 - self._bar.n)
+            self._bar(100.0)
             self._bar.close()
             self._bar = None
 

@@ -11,6 +11,7 @@ read here, nothing may be called, and the work is bounded.
 from __future__ import annotations
 
 import sqlite3
+import struct
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
@@ -22,6 +23,10 @@ __all__ = ["read_sqlite"]
 
 TABLES = ("messages", "topics")
 ALLOWED_ACTIONS = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ)
+# The file's header (https://www.sqlite.org/fileformat2.html): size of a page (1 for 65536), number
+# of changes, number of pages, and the number of changes when the pages were counted.
+HEADER = struct.Struct(">16x H 6x I I 60x I 4x")
+LARGEST_PAGE = 65536
 # Bytes of a value and of the text of a table's definition; definitions of messages are not read.
 MAX_VALUE_BYTES = 1024**2
 # Steps of SQLite's virtual machine: some ten a message, whether it is wanted or not.
@@ -43,10 +48,13 @@ def read_sqlite(path: Path, collector: MessageCollector) -> None:
     Raises
     ------
     RecordingError
-        The file holds something else, or is too large for the collector's limits.
+        The file is cut short, holds something else, or is too large for the collector's limits.
     sqlite3.Error
         It is damaged.
+    OSError
+        It cannot be opened.
     """
+    _check_size(path)
     # Quoted: SQLite would take "?" and "%" in a name as more than a name.
     uri = f"file:{quote(str(path))}?mode=ro&immutable=1"
     with closing(sqlite3.connect(uri, uri=True)) as database:
@@ -56,6 +64,22 @@ def read_sqlite(path: Path, collector: MessageCollector) -> None:
         if database.execute("SELECT topic_id FROM messages LIMIT 1").fetchone():
             collector.is_empty = False
         _read_messages(database, topics, collector)
+
+
+def _check_size(path: Path) -> None:
+    """Refuse a file that is cut short: some versions of SQLite read what is left of it."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        header = file.read(HEADER.size)
+    if len(header) < HEADER.size:
+        raise RecordingError(f"it has {size} bytes; expected the {HEADER.size} of a header first")
+    page_size, changes, n_pages, changes_at_count = HEADER.unpack(header)
+    page_size = LARGEST_PAGE if page_size == 1 else page_size
+    # Writers older than SQLite 3.7 change the file without counting its pages.
+    if changes == changes_at_count and size < n_pages * page_size:
+        raise RecordingError(
+            f"it is cut short: it has {size} bytes; expected {n_pages} pages of {page_size}"
+        )
 
 
 def _restrict(database: sqlite3.Connection, collector: MessageCollector) -> None:

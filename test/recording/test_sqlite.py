@@ -46,11 +46,62 @@ def read(path, limits=LIMITS):
     return collector
 
 
+@pytest.mark.parametrize("page_size", [512, 4096, 65536])
+def test_a_file_that_is_cut_short_is_refused(path, page_size):
+    change(path, f"PRAGMA page_size = {page_size}; VACUUM;")
+    content = path.read_bytes()
+    n_pages = len(content) // page_size
+    assert n_pages > 2
+    assert read(path).n_kept == 60
+    for size in (
+        100,
+        page_size,
+        len(content) // 2,
+        len(content) - page_size - 1,
+        len(content) - page_size,
+        len(content) - page_size + 1,
+        len(content) - page_size // 2,
+        len(content) - 1,
+    ):
+        path.write_bytes(content[:size])
+        with pytest.raises(
+            RecordingError,
+            match=f"cut short: it has {size} bytes; expected {n_pages} pages of {page_size}",
+        ):
+            read(path)
+
+
+@pytest.mark.parametrize("size", [0, 1, 99])
+def test_less_than_a_header_is_refused(path, size):
+    path.write_bytes(path.read_bytes()[:size])
+    with pytest.raises(RecordingError, match=f"it has {size} bytes; expected the 100 of a header"):
+        read(path)
+
+
+def test_a_number_of_pages_that_is_out_of_date_is_not_believed(path):
+    content = bytearray(path.read_bytes())
+    content[28:32] = (2**31).to_bytes(4, "big")
+    path.write_bytes(content)
+    with pytest.raises(RecordingError, match="cut short"):
+        read(path)
+    # As SQLite before 3.7 leaves it: the file was changed since the pages were counted.
+    changes = int.from_bytes(content[24:28], "big")
+    content[92:96] = (changes - 1).to_bytes(4, "big")
+    path.write_bytes(content)
+    assert read(path).n_kept == 60
+
+
+def test_bytes_behind_the_last_page_do_no_harm(path):
+    with path.open("ab") as file:
+        file.write(bytes(5000))
+    assert read(path).n_kept == 60
+
+
 def test_names_that_mean_more_to_sqlite_are_only_names(path, tmp_path):
     secret = tmp_path / "secret.db3"
     path.rename(secret)
     for name in ("a%2Fb.db3", "a?mode=rwc.db3", "a#b.db3", "%2e%2e"):
-        with pytest.raises(sqlite3.Error):
+        with pytest.raises(FileNotFoundError):
             read(tmp_path / "sub" / name)
         target = tmp_path / name
         target.write_bytes(secret.read_bytes())
