@@ -10,7 +10,7 @@ NAME ?= *
 
 help:
 	@echo "make demo                the main job: record, learn, track; table and pictures"
-	@echo "make test                the tests (ARGS='-k name' for some)"
+	@echo "make test                the tests, on all cores (ARGS='-k name' for some)"
 	@echo "make lint                ruff, mypy and ROS 2's linters"
 	@echo "make docs                the pages of docs/ as HTML, in docs/_build/html"
 	@echo "make bench [NAME=x]      all of benchmarks/, or benchmarks/x.py"
@@ -24,10 +24,15 @@ setup:
 demo: setup
 	@tools/run demo $(ARGS)
 
+# Each worker runs tests that follow each other, for what these share, and takes some from another
+# when it is done.
+WORKERS = -n auto --maxprocesses 4 --dist worksteal
+
 # Temporary files and snapshots stay in the checkout.
 test: setup
 	@mkdir -p log/tmp
-	@TMPDIR="$(CURDIR)/log/tmp" ROS_HOME="$(CURDIR)/log/tmp/ros" tools/run python -P -m pytest $(ARGS)
+	@TMPDIR="$(CURDIR)/log/tmp" ROS_HOME="$(CURDIR)/log/tmp/ros" \
+		tools/run python -P -m pytest $(WORKERS) $(ARGS)
 
 lint: setup
 	@tools/run python -m ruff check .

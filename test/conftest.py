@@ -1,23 +1,35 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 """Give tests a ROS domain of their own, Hypothesis no deadline, and recordings to learn from."""
+# ruff: noqa: E402
 
 from __future__ import annotations
 
 import os
+import signal
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+
+# Tests run beside each other: a second thread would have no core. Read when NumPy is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
 from hypothesis import settings
 
-from ilr_dynamics.cli.ros_domain import OwnDomain
+from ilr_dynamics.cli import ros_domain
 from ilr_dynamics.learning import LearningSettings
 from ilr_dynamics.recording import RecordingWriter
 
+# In a domain that a worker of pytest-xdist gave back, nodes may live on that Python has not
+# collected yet: each has a part of the domains of its own.
+_worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+_n_workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+ros_domain.DOMAINS = ros_domain.DOMAINS[_worker % _n_workers :: _n_workers]
+
 # Before any test imports rclpy, and inherited by the nodes that tests start.
-_domain = OwnDomain()
+_domain = ros_domain.OwnDomain()
 os.environ.update(_domain.environment())
 
 # A busy machine is no failure.
@@ -35,6 +47,39 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if any(item.path.is_relative_to(place) for place in NUMERICAL):
             item.add_marker(pytest.mark.numerical)
+
+
+class TookTooLongError(BaseException):
+    """A test took too long; no failure as Hypothesis catches it, to search for shorter ones."""
+
+
+@pytest.hookimpl(wrapper=True, optionalhook=True)
+def pytest_timeout_set_timer():
+    """Let pytest-timeout end tests of Hypothesis too."""
+    result = yield
+    fail = signal.getsignal(signal.SIGALRM)
+
+    def end(number, frame):
+        try:
+            fail(number, frame)
+        except pytest.fail.Exception as failure:
+            raise TookTooLongError(failure.msg) from None
+
+    signal.signal(signal.SIGALRM, end)
+    return result
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter):
+    """Say, as the last thing, how many tests were skipped for which reason."""
+    result = yield
+    reasons = Counter(
+        report.longrepr[2].removeprefix("Skipped: ")
+        for report in terminalreporter.stats.get("skipped", [])
+    )
+    for reason, count in reasons.most_common():
+        terminalreporter.write_line(f"{count} skipped: {reason}")
+    return result
 
 
 @pytest.fixture(scope="session")

@@ -127,10 +127,10 @@ def udp_addresses(pid):
 
 
 def test_domain_can_be_taken_again_once_given_back(monkeypatch):
-    monkeypatch.setattr(ros_domain, "DOMAINS", range(90, 91))
-    monkeypatch.setattr(ros_domain, "_had", [])
     with OwnDomain() as first:
         number = first.number
+    monkeypatch.setattr(ros_domain, "DOMAINS", range(number, number + 1))
+    monkeypatch.setattr(ros_domain, "_had", [number])
     with OwnDomain() as second:
         assert second.number == number
 

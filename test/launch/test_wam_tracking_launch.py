@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -28,9 +29,13 @@ from ilr_dynamics.nodes.robot_model import DESCRIPTION_TOPIC
 from ilr_dynamics.recording import read_recording
 from ilr_dynamics_msgs.msg import ControllerState
 
-for module in ("launch_ros", "ros2launch"):
-    pytest.importorskip(module, reason=f"{module} is not installed: a sourced ROS 2 brings it")
-
+pytestmark = [
+    pytest.mark.skipif(
+        find_spec(module) is None,
+        reason=f"{module} is not installed: a sourced ROS 2 brings it",
+    )
+    for module in ("launch_ros", "ros2launch")
+]
 INSTALLED = get_packages_with_prefixes()
 WITH_ROBOT_STATE_PUBLISHER = "robot_state_publisher" in INSTALLED
 JOINTS = ("j1", "j2", "j3", "j4")
