@@ -14,10 +14,11 @@ from typing import Self
 from ilr_dynamics.cli.learning_options import add_learning_options, parse_learning_options
 from ilr_dynamics.cli.stage_bar import StageBar
 from ilr_dynamics.cli.table import format_table
-from ilr_dynamics.exceptions import IlrDynamicsError, SnapshotError
+from ilr_dynamics.exceptions import IlrDynamicsError, LearnerError, SnapshotError
 from ilr_dynamics.learning import (
     LearningReport,
     LearningSettings,
+    implausible_torques,
     learn,
     load_compatible_snapshot,
     read_samples,
@@ -97,6 +98,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("bags", nargs="+", metavar="BAG", help="folder or file of a rosbag2")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="snapshot to write")
     parser.add_argument("--snapshot", metavar="FILE", help="model to learn on top of")
+    parser.add_argument(
+        "--accept-worse",
+        action="store_true",
+        help="learn from torques too that cannot be those of the arm",
+    )
     add_learning_options(parser)
     return parser
 
@@ -108,6 +114,8 @@ def _train(options: argparse.Namespace, settings: LearningSettings) -> None:
     known = load_compatible_snapshot(options.snapshot, settings) if options.snapshot else None
     with ProgressBar() as progress:
         parts = [read_samples(bag, settings, progress) for bag in options.bags]
+        if not options.accept_worse:
+            _check_torques(options.bags, parts, settings)
         model, report = learn(concatenate(parts), settings, known, progress)
     earlier = known.metadata_.get("recordings", []) if known is not None else []
     model.save(output, snapshot_metadata(settings, [*earlier, *options.bags]))
@@ -118,6 +126,16 @@ def _train(options: argparse.Namespace, settings: LearningSettings) -> None:
         f"\n{report.components_after} local models (before: {report.components_before}) from "
         f"{report.samples_total} samples, learned in {report.learning_time:.1f} s: {output}"
     )
+
+
+def _check_torques(
+    bags: Sequence[str], parts: Sequence[Samples], settings: LearningSettings
+) -> None:
+    """Refuse recordings, each for itself, whose torques cannot be those of the arm."""
+    for bag, samples in zip(bags, parts, strict=True):
+        reason = implausible_torques(samples, settings)
+        if reason:
+            raise LearnerError(f"{bag}: {reason.replace('accept_worse', '--accept-worse')}")
 
 
 def _samples_table(bags: Sequence[str], parts: Sequence[Samples]) -> str:

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 import tracemalloc
 from contextlib import closing
 
@@ -179,3 +181,41 @@ def test_large_messages_of_other_topics_do_no_harm(path):
 def test_too_many_messages_are_refused(path):
     with pytest.raises(RecordingError, match="60 messages .* expected at most 59"):
         read(path, BagLimits(max_messages=59))
+
+
+def leave_unfinished(path, mode, n_times):
+    """Add all messages so many times more and end as a recorder does that is killed."""
+    code = f"""
+import os, sqlite3
+database = sqlite3.connect({str(path)!r}, isolation_level=None)
+database.execute("PRAGMA journal_mode = {mode}")
+database.execute("PRAGMA cache_size = 1")  # so that changes reach the file at once
+database.execute("BEGIN")
+database.execute(
+    "INSERT INTO messages (topic_id, timestamp, data) "
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {n_times}) "
+    "SELECT topic_id, timestamp + 1000000, data FROM messages, n"
+)
+if {mode!r} == "WAL":
+    database.execute("COMMIT")
+os._exit(0)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("mode", "suffix", "expected"), [("WAL", "-wal", 60 * 51), ("PERSIST", "-journal", 60)]
+)
+def test_a_killed_recorder_s_journal_is_named_and_how_to_unite_it(path, mode, suffix, expected):
+    leave_unfinished(path, mode, 50)
+    with pytest.raises(RecordingError, match=f"without {path.name}{suffix}") as refusal:
+        read(path)
+    command = str(refusal.value).partition("unite them: ")[2]
+    subprocess.run(["bash", "-c", command], check=True)
+    assert read(path).n_kept == expected
+
+
+def test_journals_that_hold_nothing_do_no_harm(path):
+    path.with_name(path.name + "-wal").touch()
+    path.with_name(path.name + "-journal").write_bytes(bytes(512))
+    assert read(path).n_kept == 60
