@@ -39,6 +39,7 @@ Progress = Callable[[float], None]
 """Called with the time of the trajectory that has passed, s."""
 
 SERVICE_TIMEOUT = 20.0
+# Of what the learner does, which gives way to all other programs.
 LEARNING_TIMEOUT = 600.0
 MODE_TIMEOUT = 20.0
 SILENCE_TIMEOUT = 10.0
@@ -137,7 +138,12 @@ class Operator:
     def load_snapshot(self, snapshot: Path) -> None:
         """Have the running model replaced by a saved one."""
         self._succeed(
-            self._call(LoadSnapshot, "inverse_dynamics/load_snapshot", snapshot_uri=str(snapshot))
+            self._call(
+                LoadSnapshot,
+                "inverse_dynamics/load_snapshot",
+                timeout=LEARNING_TIMEOUT,
+                snapshot_uri=str(snapshot),
+            )
         )
 
     def activate(self) -> None:

@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pip
@@ -40,20 +41,41 @@ def index():
         yield server
 
 
+@dataclass
+class FirstRun:
+    """What a set-up left and said whose index nobody serves."""
+
+    checkout: Path
+    returncode: int
+    out: str
+    err: str
+
+
 @pytest.fixture(scope="module")
-def checkout(tmp_path_factory):
-    """Just what the set-up needs to come to pip; the environment is made by the first test."""
-    tmp_path = tmp_path_factory.mktemp("setup")
+def first_run(tmp_path_factory):
+    """Run the set-up in just what it needs to come to pip, where half an environment is there."""
+    folder = tmp_path_factory.mktemp("setup")
+    checkout = folder / "ilr"
     for name in ("tools", "requirements"):
-        shutil.copytree(ROOT / name, tmp_path / "ilr" / name)
+        shutil.copytree(ROOT / name, checkout / name)
     for name in ("package.xml", "setup.py", "setup.cfg", "colcon_defaults.yaml"):
-        shutil.copy(ROOT / name, tmp_path / "ilr")
-    (tmp_path / "pip").mkdir()
-    (tmp_path / "pip" / "pip").symlink_to(Path(pip.__file__).parent)
-    python = tmp_path / "python"
+        shutil.copy(ROOT / name, checkout)
+    (folder / "pip").mkdir()
+    (folder / "pip" / "pip").symlink_to(Path(pip.__file__).parent)
+    python = folder / "python"
     python.write_text(PYTHON)
     python.chmod(0o755)
-    return tmp_path / "ilr"
+    (checkout / ".venv" / "bin").mkdir(parents=True)
+    (checkout / ".venv" / "bin" / "python").touch()
+    with start(checkout, closed_port()) as setup:
+        out, err = setup.communicate(timeout=60.0)
+    return FirstRun(checkout, setup.returncode, out, err)
+
+
+@pytest.fixture
+def checkout(first_run):
+    """A checkout with an environment in which packages are missing."""
+    return first_run.checkout
 
 
 def start(checkout, port):
@@ -94,21 +116,20 @@ def is_locked(checkout):
     return False
 
 
-def test_half_an_environment_is_made_anew_and_a_network_that_fails_is_named(checkout):
-    (checkout / ".venv" / "bin").mkdir(parents=True)
-    (checkout / ".venv" / "bin" / "python").touch()
-    with start(checkout, closed_port()) as setup:
-        out, err = setup.communicate(timeout=60.0)
-    assert setup.returncode == 1
-    assert re.search(r"^Python environment \(.venv\) +\d+ s$", out, re.MULTILINE)
-    subprocess.run([checkout / ".venv" / "bin" / "python", "-c", ""], check=True)
-    assert re.search(r"^ROS 2 +failed after \d+ s$", out, re.MULTILINE)
-    assert err.count("the network failed: ") == 1
-    assert re.search(r"^    ERROR: No matching distribution found", err, re.MULTILINE)
-    assert err.endswith(
+def test_half_an_environment_is_made_anew(first_run):
+    assert re.search(r"^Python environment \(.venv\) +\d+ s$", first_run.out, re.MULTILINE)
+    subprocess.run([first_run.checkout / ".venv" / "bin" / "python", "-c", ""], check=True)
+
+
+def test_a_network_that_fails_is_named(first_run):
+    assert first_run.returncode == 1
+    assert re.search(r"^ROS 2 +failed after \d+ s$", first_run.out, re.MULTILINE)
+    assert first_run.err.count("the network failed: ") == 1
+    assert re.search(r"^    ERROR: No matching distribution found", first_run.err, re.MULTILINE)
+    assert first_run.err.endswith(
         "setup: the whole log is log/setup/install_ros.log; the next run goes on with this stage\n"
     )
-    assert len(err.splitlines()) < 6
+    assert len(first_run.err.splitlines()) < 6
 
 
 def test_the_next_run_goes_on_without_what_pip_left_half_installed(checkout):
@@ -129,11 +150,11 @@ def test_interruption_ends_what_runs_and_says_so(checkout, index, number):
         connection, _ = index.accept()
         with connection:
             setup.send_signal(number)
-            out, _ = setup.communicate(timeout=10.0)
+            out, _ = setup.communicate(timeout=60.0)
             assert setup.returncode == 130
             assert "interrupted: the next run goes on where this one stopped" in out
             # The one that asked has ended: nothing more comes.
-            connection.settimeout(10.0)
+            connection.settimeout(60.0)
             while connection.recv(65536):
                 pass
     assert not is_locked(checkout)
@@ -144,7 +165,7 @@ def test_what_a_killed_setup_left_running_is_waited_for_and_named(checkout, inde
     with start(checkout, port) as killed:
         connection, _ = index.accept()
         killed.kill()
-        killed.communicate(timeout=10.0)
+        killed.communicate(timeout=60.0)
     assert is_locked(checkout)
     with connection, start(checkout, port) as second:
         assert second.stdout is not None
@@ -155,5 +176,5 @@ def test_what_a_killed_setup_left_running_is_waited_for_and_named(checkout, inde
         # It goes on from there, and so asks the index.
         index.accept()[0].close()
         second.terminate()
-        out, _ = second.communicate(timeout=10.0)
+        out, _ = second.communicate(timeout=60.0)
     assert "Python environment" not in out
