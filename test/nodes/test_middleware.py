@@ -30,7 +30,7 @@ def log_and_mapped_files(node, environment, folder, until):
         subprocess.Popen(command, env=inherited | environment, stderr=stream) as process,
     ):
         try:
-            deadline = time.monotonic() + 30.0
+            deadline = time.monotonic() + 120.0
             while until not in log.read_text() and time.monotonic() < deadline:
                 time.sleep(0.02)
             mapped = Path(f"/proc/{process.pid}/maps").read_text()

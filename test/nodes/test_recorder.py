@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 import rclpy
 from rcl_interfaces.msg import Parameter as ParameterMessage
-from rcl_interfaces.srv import SetParameters
+from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.context import Context
+from rclpy.duration import Duration
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -27,7 +28,7 @@ from ilr_dynamics.exceptions import RecordingError
 from ilr_dynamics.recording import read_recording
 
 JOINTS = ["j1", "j2"]
-TIMEOUT = 20.0
+TIMEOUT = 120.0
 DEEP = QoSProfile(depth=5000)
 
 
@@ -45,8 +46,13 @@ class Arm:
         while min(p.get_subscription_count() for p in (self.states, self.torques)) == 0:
             assert time.monotonic() < deadline, "the recorder does not listen"
             time.sleep(0.02)
-        # The recorder may find this node later than the other way round.
-        time.sleep(0.3)
+        # The recorder may find this node later than the other way round; its publishers before
+        # the client that asks now.
+        self.call(GetParameters, "get_parameters", GetParameters.Request())
+
+    def wait_until_arrived(self):
+        for publisher in (self.states, self.torques):
+            assert publisher.wait_for_all_acked(Duration(seconds=TIMEOUT))
 
     def move(self, cycles):
         """Publish states and torques at 500 Hz; return the positions."""
@@ -126,7 +132,7 @@ def test_runs_are_recorded_one_after_the_other(arm, start_recorder, tmp_path, st
         answer = arm.trigger("start")
         assert answer.success, answer.message
         positions = arm.move(100)
-        time.sleep(0.2)
+        arm.wait_until_arrived()
         answer = arm.trigger("stop")
         assert answer.success, answer.message
         assert answer.message.endswith("100 on /joint_states, 100 on /joint_torque_command")
@@ -146,7 +152,7 @@ def test_recording_is_finished_when_the_process_is_asked_to_end(
     recorder = start_recorder(uri=uri, driver_compensates_gravity="'true'")
     arm.wait_for_recorder()
     positions = arm.move(200)
-    time.sleep(0.3)
+    arm.wait_until_arrived()
     recorder.send_signal(end)
     assert recorder.wait(TIMEOUT) == 0
     recording = read_recording(uri, JOINTS, driver_compensates_gravity=True)

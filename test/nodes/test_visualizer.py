@@ -79,9 +79,9 @@ class Bench:
         return POSTURE + [0.01 * self.cycle, 0.0, 0.0, 0.0]
 
     def show_until(self, condition) -> None:
-        deadline = time.monotonic() + 15.0
+        deadline = time.monotonic() + 120.0
         while not condition():
-            assert time.monotonic() < deadline, "not seen within 15 s"
+            assert time.monotonic() < deadline, "not seen within 120 s"
             self.show()
 
 
@@ -115,7 +115,7 @@ def running(parameter: str) -> Iterator[Bench]:
             node.destroy_node()
             rclpy.shutdown(context=context)
             process.send_signal(signal.SIGINT)
-            assert process.wait(timeout=10.0) == 0
+            assert process.wait(timeout=60.0) == 0
 
 
 def point(position):
@@ -215,14 +215,14 @@ def known_model() -> ILR:
 
 
 def test_pictures_come_no_faster_than_asked(bench):
-    bench.show_until(lambda: bench.seen["markers"])
-    # First what has been waiting here, then four seconds; a queue holds ten at either end of them.
-    for seconds in (1.0, 4.0):
-        bench.seen["markers"].clear()
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            bench.show()
-    assert 20 <= len(bench.seen["markers"]) <= 72
+    # First what has been waiting here.
+    start = time.monotonic()
+    bench.show_until(lambda: time.monotonic() > start + 1.0)
+    bench.seen["markers"].clear()
+    start = time.monotonic()
+    bench.show_until(lambda: len(bench.seen["markers"]) >= 40)
+    # At the rate by default, and ten that a queue may have held.
+    assert len(bench.seen["markers"]) <= 15.0 * (time.monotonic() - start) + 11
 
 
 def test_the_arm_may_be_left_to_a_robot_model():

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -20,6 +22,11 @@ from ilr_dynamics.robot.tool_paths import (
 
 MODELS = {robot: RigidBodyModel(load_description(robot)) for robot in ("wam4", "wam7")}
 MODEL = MODELS["wam4"]
+
+
+@cache
+def followed(name, robot):
+    return joint_path(tool_path(name), MODELS[robot], rate=25.0)
 
 
 def shifted(path, time):
@@ -74,7 +81,7 @@ def test_start_up_blends_in_as_a_smoothstep():
 def test_tool_follows_the_path_within_the_velocity_limits(name, robot):
     path, model = tool_path(name), MODELS[robot]
     centre = model.tool_position(resting_posture(model.n_joints))
-    motion = joint_path(path, model, rate=25.0)
+    motion = followed(name, robot)
     assert motion.times[0] == 0.0
     assert motion.times[-1] == path.duration
     tool = [model.tool_position(position) for position in motion.positions]
@@ -84,7 +91,7 @@ def test_tool_follows_the_path_within_the_velocity_limits(name, robot):
 
 @pytest.mark.parametrize("name", tool_path_names())
 def test_every_joint_of_the_long_arm_moves(name):
-    motion = joint_path(tool_path(name), MODELS["wam7"], rate=25.0)
+    motion = followed(name, "wam7")
     assert (np.ptp(motion.positions, axis=0) > 0.1).all()
     # The tool point is on the axis of the last joint, which is free to sway about its rest.
     sway = 0.5 * tool_path(name).sway(motion.times)[:, 0]

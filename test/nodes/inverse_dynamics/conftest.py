@@ -53,10 +53,53 @@ def running_bench(folder, stderr=None):
         yield bench
 
 
+class SharedBench:
+    """One bench for all tests, and another one after a test that failed."""
+
+    def __init__(self, start):
+        self._start, self._stack = start, ExitStack()
+        self._bench = None
+
+    def get(self) -> Bench:
+        if self._bench is None:
+            self._bench = self._stack.enter_context(self._start())
+        return self._bench
+
+    def drop(self) -> None:
+        self._bench = None
+        self._stack.close()
+
+
+FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    report = yield
+    if report.failed:
+        item.stash[FAILED] = True
+    return report
+
+
 @pytest.fixture(scope="session")
-def bench(tmp_path_factory):
-    with running_bench(tmp_path_factory.getbasetemp()) as bench:
-        yield bench
+def shared_bench(start_bench):
+    shared = SharedBench(start_bench)
+    yield shared
+    shared.drop()
+
+
+@pytest.fixture
+def bench(shared_bench, request):
+    """The node, configured as by its file, without a model."""
+    yield shared_bench.get()
+    try:
+        if not request.node.stash.get(FAILED, False):
+            shared_bench.get().restore()
+            return
+    except BaseException:
+        shared_bench.drop()
+        raise
+    shared_bench.drop()
 
 
 @pytest.fixture(scope="session")
@@ -71,14 +114,13 @@ def arm(bench):
     bench.measured = bench.plant.reset(bench.eight.positions[0])
     assert bench.change_state(Transition.TRANSITION_ACTIVATE)
     bench.run(0.12)
-    yield bench
-    assert bench.change_state(Transition.TRANSITION_DEACTIVATE)
-    assert bench.set_parameters(moving=False, controller="analytic").successful
+    return bench
 
 
 @pytest.fixture(scope="session")
-def recording(bench, tmp_path_factory):
+def recording(shared_bench, tmp_path_factory):
     """A pass along the eight, tracked by the node."""
+    bench = shared_bench.get()
     uri = tmp_path_factory.mktemp("recording") / "eight"
     bench.measured = bench.plant.reset(bench.eight.positions[0])
     assert bench.change_state(Transition.TRANSITION_ACTIVATE)
@@ -97,5 +139,5 @@ def recording(bench, tmp_path_factory):
             writer.write_joint_state(
                 "/joint_torque_command", at, bench.joints, effort=state.commanded_torque
             )
-    assert bench.change_state(Transition.TRANSITION_DEACTIVATE)
+    bench.restore()
     return str(uri)

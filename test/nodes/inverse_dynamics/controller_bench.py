@@ -13,9 +13,9 @@ import numpy as np
 from builtin_interfaces.msg import Duration, Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from lifecycle_msgs.msg import Transition
-from lifecycle_msgs.srv import ChangeState
+from lifecycle_msgs.srv import ChangeState, GetState
 from rcl_interfaces.msg import Parameter as ParameterMessage
-from rcl_interfaces.srv import SetParameters
+from rcl_interfaces.srv import GetParameters, ListParameters, SetParameters
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -62,8 +62,8 @@ class Bench:
         self.torques: list[JointState] = []
         self.states: list[ControllerState] = []
         self.diagnostics: list[DiagnosticArray] = []
-        self.change_velocity = lambda velocity: velocity
-        self.change_effort = lambda effort: effort
+        self._changed: set[str] = set()
+        self.restore_driver()
         node.create_subscription(JointState, "joint_torque_command", self.torques.append, 10)
         node.create_subscription(
             ControllerState, f"{NAME}/controller_state", self.states.append, 10
@@ -71,6 +71,28 @@ class Bench:
         node.create_subscription(DiagnosticArray, "/diagnostics", self.diagnostics.append, 10)
         self.publisher = node.create_publisher(JointState, "joint_states", qos_profile_sensor_data)
         self.trajectories = node.create_publisher(JointTrajectory, f"{NAME}/joint_trajectory", 10)
+        self._own_publishers = set(node.publishers)
+        names = self.ask(ListParameters, "list_parameters", moving=False).result.names
+        values = self.ask(GetParameters, "get_parameters", moving=False, names=names).values
+        self._usual = dict(zip(names, values, strict=True))
+
+    def restore_driver(self) -> None:
+        self.change_velocity = lambda velocity: velocity
+        self.change_effort = lambda effort: effort
+
+    def restore(self) -> None:
+        """Lead everything back to where it was before the test: the node is configured anew."""
+        self.restore_driver()
+        for publisher in set(self.node.publishers) - self._own_publishers:
+            self.node.destroy_publisher(publisher)
+        # In whatever state, as one of these must succeed.
+        self.change_state(Transition.TRANSITION_DEACTIVATE)
+        self.change_state(Transition.TRANSITION_CLEANUP)
+        usual = [ParameterMessage(name=n, value=self._usual[n]) for n in self._changed]
+        answer = self.ask(SetParameters, "set_parameters", moving=False, parameters=usual)
+        assert all(result.successful for result in answer.results), answer
+        self._changed.clear()
+        assert self.change_state(Transition.TRANSITION_CONFIGURE)
 
     def joint_state(self) -> JointState:
         message = JointState(
@@ -82,7 +104,7 @@ class Bench:
         message.header.stamp = stamp(self.time)
         return message
 
-    def answer_to(self, message: JointState, timeout: float = 2.0) -> JointState | None:
+    def answer_to(self, message: JointState, timeout: float = 30.0) -> JointState | None:
         """Publish a joint state and wait for the torque that carries its stamp."""
         self.torques.clear()
         self.publisher.publish(message)
@@ -96,10 +118,19 @@ class Bench:
 
     def newest_torque(self) -> JointState:
         """Torque that arrives without a joint state."""
-        deadline = time.monotonic() + 2.0
+        deadline = time.monotonic() + 30.0
         while not self.torques and time.monotonic() < deadline:
             self.executor.spin_once(timeout_sec=0.05)
         return self.torques[-1]
+
+    def is_unanswered(self, message: JointState) -> bool:
+        """Whether no torque comes for a joint state."""
+        self.torques.clear()
+        self.publisher.publish(message)
+        # The node takes joint states before anything else that waits.
+        self.ask(GetState, "get_state", moving=False)
+        self.spin(0.01)
+        return not self.torques
 
     def spin(self, duration: float) -> None:
         """Let real time pass, in which the arm's stands still."""
@@ -129,20 +160,22 @@ class Bench:
 
     def wait(self, future):
         """Keep the arm controlled until an answer is there."""
-        deadline = time.monotonic() + 30.0
+        deadline = time.monotonic() + 120.0
         while not future.done():
-            assert time.monotonic() < deadline, "no answer within 30 s"
+            assert time.monotonic() < deadline, "no answer within 120 s"
             self.cycle()
+            # For the learner, which gives way to arm and node.
+            time.sleep(0.005)
         return future.result()
 
     def ask(self, kind, name, *, moving=True, **fields):
         client = self.node.create_client(kind, f"{NAME}/{name}")
-        assert client.wait_for_service(timeout_sec=30.0), f"no service {name}"
+        assert client.wait_for_service(timeout_sec=60.0), f"no service {name}"
         future = client.call_async(kind.Request(**fields))
         if moving:
             answer = self.wait(future)
         else:
-            self.executor.spin_until_future_complete(future, timeout_sec=30.0)
+            self.executor.spin_until_future_complete(future, timeout_sec=120.0)
             answer = future.result()
         self.node.destroy_client(client)
         return answer
@@ -152,11 +185,14 @@ class Bench:
         return self.ask(ChangeState, "change_state", moving=False, **request).success
 
     def set_parameters(self, *, moving=True, **values):
+        named = {name.replace("__", "."): value for name, value in values.items()}
         parameters: list[ParameterMessage] = [
-            Parameter(name.replace("__", "."), value=value).to_parameter_msg()
-            for name, value in values.items()
+            Parameter(name, value=value).to_parameter_msg() for name, value in named.items()
         ]
         answer = self.ask(SetParameters, "set_parameters", moving=moving, parameters=parameters)
+        self._changed |= {
+            name for name, of in zip(named, answer.results, strict=True) if of.successful
+        }
         return answer.results[0]
 
     def learner(self) -> int:

@@ -77,7 +77,7 @@ def test_unusable_state_is_not_answered_and_the_next_is(arm, fault):
         message.header.stamp = stamp(arm.time - CYCLE)
     else:
         message.header.stamp = stamp(arm.time - 5.0 * CYCLE)
-    assert arm.answer_to(message, timeout=0.1) is None
+    assert arm.is_unanswered(message)
     arm.run(0.02)
 
 
@@ -86,7 +86,6 @@ def test_arm_is_held_without_measured_velocities(arm, velocity):
     arm.change_velocity = lambda measured: velocity
     arm.run(0.3)
     state = arm.state()
-    arm.change_velocity = lambda measured: measured
     assert state.mode == ControllerState.HOLDING
     assert np.abs(state.measured_velocity).max() < 0.1
     assert np.abs(state.position_error).max() < 0.1
@@ -118,7 +117,6 @@ def test_controller_states_come_at_a_reduced_rate(arm):
     arm.states.clear()
     arm.run(0.2)
     assert 9 <= len(arm.states) <= 11
-    assert arm.set_parameters(controller_state__decimation=1).successful
 
 
 def test_diagnostics_say_how_the_loop_does(arm):
@@ -194,6 +192,3 @@ def test_joint_states_that_are_wrong_are_told(arm):
     ):
         arm.cycle()
         arm.time += 1.5 * CYCLE
-    arm.time = 1000.0
-    arm.run(0.02)
-    assert arm.ask(Trigger, "hold").message == "holding"

@@ -39,4 +39,3 @@ def test_gains_change_within_the_rate_limit(arm):
     np.testing.assert_allclose(
         state.pd_torque, error * [400, 600, 250, 150] + velocity_error * [3, 5, 1.5, 1], atol=1e-9
     )
-    assert arm.set_parameters(gains__kp=[40.0, 60.0, 25.0, 15.0]).successful

@@ -35,7 +35,6 @@ def test_trajectory_of_too_many_points_is_refused(arm):
     assert arm.set_parameters(trajectory__max_points=101).successful
     arm.publish(message)
     assert arm.state().mode == ControllerState.TRACKING
-    assert arm.set_parameters(trajectory__max_points=2000).successful
 
 
 def malformed(arm, fault):

@@ -83,7 +83,7 @@ class Observer:
         (status,) = message.status
         self.diagnostics[status.name] = status.message
 
-    def spin(self, until, timeout=30.0) -> None:
+    def spin(self, until, timeout=120.0) -> None:
         deadline = time.monotonic() + timeout
         while not until():
             assert time.monotonic() < deadline, "waited in vain"
@@ -202,4 +202,4 @@ def test_processes_end_on_a_signal(observer, processes):
     observer.change_state(Transition.TRANSITION_ACTIVATE)
     for process in processes.values():
         process.send_signal(signal.SIGINT)
-    assert [process.wait(timeout=10.0) for process in processes.values()] == [0, 0]
+    assert [process.wait(timeout=60.0) for process in processes.values()] == [0, 0]
