@@ -1,7 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 """Give tests a ROS domain of their own, Hypothesis no deadline, and recordings to learn from."""
-# ruff: noqa: E402
+# flake8: noqa: E402
 
 from __future__ import annotations
 
