@@ -7,4 +7,4 @@ import sys
 from ilr_dynamics.cli.demo import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(["--json", *sys.argv[1:]]))

@@ -3,15 +3,15 @@
 """
 Learning: time of an iteration, of a whole fit, of an update and of stochastic inference.
 
-On samples of the simulated arms. Each figure comes from a process of its own with one thread of
-BLAS, the whole fit from one with two. Charts show how the time of an iteration grows.
+On samples of the simulated arms. Each figure comes from a process of its own in which nothing is
+set about threads. Charts show how the time of an iteration grows; `beside` is what busy programs
+do to learning.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,6 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from _fit_beside import beside_busy_programs, plain_environment, record_eight, time_of_train
 from _fit_charts import draw_growth
 from _fit_data import excitation_samples
 from _simulated_motion import inverse_dynamics_samples
@@ -52,7 +53,7 @@ def main() -> int:
     figures: Figures = {}
     growth: dict[str, dict[str, Figures]] = {}
     with TemporaryDirectory() as folder:
-        for name in tqdm(options.only, desc="measuring", file=sys.stderr):
+        for name in tqdm(options.only, desc="measuring", disable=None):
             if name == "growth":
                 growth = _growth(Path(folder), options.largest)
             else:
@@ -90,7 +91,7 @@ def _iteration(folder: Path) -> Figures:
 def _full_fit(folder: Path) -> Figures:
     X, Y = inverse_dynamics_samples(44_485, 0, "wam7")
     arrays = {"X": X[:44_484], "Y": Y[:44_484]}
-    return _measured(folder, "full_fit", arrays, n_threads=2, n_components=2_000)
+    return _measured(folder, "full_fit", arrays, n_components=2_000)
 
 
 def _partial_fit(folder: Path) -> Figures:
@@ -108,12 +109,24 @@ def _stochastic(folder: Path) -> Figures:
     return _measured(folder, "stochastic", arrays, n_components=300, n_passes=7)
 
 
+def _beside(folder: Path) -> Figures:
+    X, Y = inverse_dynamics_samples(10_000, 0)
+    bag = folder / "eight"
+    record_eight(bag, UPDATE_PERIOD)
+
+    def time_of_fit() -> float:
+        return _measured(folder, "plain_fit", {"X": X, "Y": Y}, n_components=300)["plain_fit_s"]
+
+    return beside_busy_programs({"fit": time_of_fit, "train": lambda: time_of_train(bag)})
+
+
 # By the names of what measures them.
 PARTS: dict[str, Callable[[Path], Figures]] = {
     "iteration": _iteration,
     "full_fit": _full_fit,
     "partial_fit": _partial_fit,
     "stochastic": _stochastic,
+    "beside": _beside,
 }
 
 
@@ -127,7 +140,7 @@ def _growth(folder: Path, largest: int) -> dict[str, dict[str, Figures]]:
     found: dict[str, dict[str, Figures]] = {}
     for along, along_sizes in sizes.items():
         found[along] = {}
-        for size in tqdm(along_sizes, desc=along, file=sys.stderr, leave=False):
+        for size in tqdm(along_sizes, desc=along, disable=None, leave=False):
             setting = {**USUAL, along: size}
             rows = generator.choice(len(X), setting["n_samples"], replace=False)
             arrays = {"X": X[rows, : setting["n_inputs"]], "Y": Y[rows]}
@@ -141,17 +154,19 @@ def _growth(folder: Path, largest: int) -> dict[str, dict[str, Figures]]:
     return found
 
 
-def _measured(
-    folder: Path, name: str, arrays: dict[str, Array], n_threads: int = 1, **settings: int
-) -> Figures:
-    """Measure in a process of its own, with so many threads of BLAS."""
+def _measured(folder: Path, name: str, arrays: dict[str, Array], **settings: int) -> Figures:
+    """Measure in a process of its own, and in a session of its own as programs of others are."""
     path = folder / "samples.npz"
     np.savez(path, **arrays)
-    threads = {f"{library}_NUM_THREADS": str(n_threads) for library in ("OMP", "OPENBLAS", "MKL")}
     command = [sys.executable, str(MEASURES), name, str(path)]
     command += [f"{key}={value}" for key, value in settings.items()]
     process = subprocess.run(
-        command, env={**os.environ, **threads}, stdout=subprocess.PIPE, text=True, check=True
+        command,
+        env=plain_environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        start_new_session=True,
     )
     figures: Figures = json.loads(process.stdout.splitlines()[-1])
     return figures

@@ -31,7 +31,7 @@ def main() -> int:
         for name in options.only
         for seed in range(min(options.seeds, EXPERIMENTS[name].n_seeds))
     ]
-    for name, seed in tqdm(runs, desc="experiments", unit="run", file=sys.stderr):
+    for name, seed in tqdm(runs, desc="experiments", unit="run", disable=None):
         outcomes.setdefault(name, []).append(EXPERIMENTS[name].run(seed, options.data_dir))
     for name, results in outcomes.items():
         if name in FIGURES and options.figures is not None:

@@ -49,7 +49,7 @@ def main() -> int:
     options = _options()
     report: dict[str, dict[str, float]] = {key: {} for key in (*KEYS, *RATIOS, "rnea_us_p50")}
     loads = {"12x4": lambda: inverse_dynamics_samples(20000, 0), "21x7": lambda: _real(options)}
-    for size, load in tqdm(loads.items(), desc="fitting", file=sys.stderr):
+    for size, load in tqdm(loads.items(), desc="fitting", disable=None):
         X, Y = load()
         kind = HILR if options.model == "hilr" else ILR
         model = kind(MODELS[size], **PRIOR)

@@ -39,13 +39,13 @@ def main() -> int:
         splits = data.splits(options.data_dir)
         makers = model_makers(data, options.models, options.effective_samples)
         report[name] = {}
-        for model, make in tqdm(makers.items(), desc=name, file=sys.stderr):
+        for model, make in tqdm(makers.items(), desc=name, disable=None):
             n_seeds = _n_seeds(model, options)
             report[name][model] = summary(
                 {
                     protocol: [
                         _measure(make(seed), split)
-                        for seed in tqdm(range(n_seeds), desc=f"{model}, {protocol}")
+                        for seed in tqdm(range(n_seeds), desc=f"{model}, {protocol}", disable=None)
                     ]
                     for protocol, split in splits.items()
                 }

@@ -71,7 +71,7 @@ def main() -> int:
     runs = [(robot, seed) for seed in range(options.seeds) for robot in options.robots]
     with ProcessPoolExecutor(options.processes) as pool:
         jobs = [pool.submit(run, *of_arm, options.controllers, folder) for of_arm in runs]
-        for job in tqdm(as_completed(jobs), total=len(jobs), desc="tracking", file=sys.stderr):
+        for job in tqdm(as_completed(jobs), total=len(jobs), desc="tracking", disable=None):
             job.result()
     summary: Results = {}
     for robot in options.robots:

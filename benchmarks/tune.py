@@ -81,7 +81,7 @@ def main() -> int:
     ]
     trials = [
         _trial(choice, data, blocks)
-        for choice in tqdm(choices, desc="configurations", file=sys.stderr)
+        for choice in tqdm(choices, desc="configurations", disable=None)
     ]
     _report(options.set, trials)
     return 0

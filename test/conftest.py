@@ -1,7 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 """Give tests a ROS domain of their own, Hypothesis no deadline, and recordings to learn from."""
-# ruff: noqa: E402
+# flake8: noqa: E402
 
 from __future__ import annotations
 
@@ -37,6 +37,16 @@ settings.register_profile("no_deadline", settings(), deadline=None)
 settings.load_profile("no_deadline")
 
 JOINTS = ("j1", "j2")
+
+HERE = Path(__file__).parent
+NUMERICAL = [HERE / name for name in ("regression", "robot", "learning", "nodes/test_wam7.py")]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests whose results are those of floating-point arithmetic."""
+    for item in items:
+        if any(item.path.is_relative_to(place) for place in NUMERICAL):
+            item.add_marker(pytest.mark.numerical)
 
 
 class TookTooLongError(BaseException):

@@ -16,20 +16,19 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from ament_index_python.packages import get_package_share_directory
 from lifecycle_msgs.msg import Transition
-from tqdm import tqdm
 
 from ilr_dynamics.cli.demo_figures import draw_torques, draw_tracks
 from ilr_dynamics.cli.demo_results import DemoResults, summary, table
 from ilr_dynamics.cli.node_processes import NodeProcesses
 from ilr_dynamics.cli.operator import Operator
 from ilr_dynamics.cli.ros_domain import OwnDomain
+from ilr_dynamics.cli.stage_bar import StageBar
 from ilr_dynamics.cli.tracking_record import TrackingRecord
 from ilr_dynamics.exceptions import IlrDynamicsError
 from ilr_dynamics.robot.description import load_description
@@ -143,9 +142,9 @@ class Demo:
     def _track_test(self, controller: str, label: str) -> TrackingRecord:
         self._operator.set_parameters("inverse_dynamics", controller=controller)
         record = self._follow(self._test, f"{TEST}: {label}")
-        tqdm.write(
+        print(
             f"    {record.mean_squared_error:.2e} rad^2, PD torque {record.mean_pd_torque:.2f} Nm",
-            file=sys.stdout,
+            flush=True,
         )
         return record
 
@@ -173,13 +172,13 @@ class Demo:
         self.results.samples += answer.samples_used
         self.results.components = answer.components_after
         self.results.learn_s += answer.learning_time
-        tqdm.write(
+        print(
             f"    {answer.samples_used} samples, {answer.samples_rejected} left out, "
             f"{answer.components_before} -> {answer.components_after} local models in "
             f"{answer.learning_time:.1f} s; meanwhile the arm was held for "
             f"{meanwhile.time[-1]:.1f} s, with never more than "
             f"{1e3 * np.max(np.diff(meanwhile.time)):.0f} ms between two reports",
-            file=sys.stdout,
+            flush=True,
         )
 
     def _follow(self, motion: JointMotion, label: str) -> TrackingRecord:
@@ -197,16 +196,17 @@ class Demo:
         return self._folder / f"model_{round_number}.npz"
 
 
-@contextmanager
-def _progress_bar(label: str, total: float | None) -> Iterator[Callable[[float], None]]:
-    """Show seconds of motion, or of waiting; yields what to call with them."""
-    shape = (
-        "{desc:36s}{n:6.1f} s"
-        if total is None
-        else "{desc:36s}{n:6.1f} of {total:.1f} s |{bar:30}|"
+def _progress_bar(label: str, total: float | None) -> StageBar:
+    """Seconds of motion, or of waiting."""
+    if total is None:
+        return StageBar(f"{label:36s}", sys.stdout, total=None, count="{n:6.1f} s")
+    return StageBar(
+        f"{label:36s}",
+        sys.stdout,
+        total=total,
+        count="{n:6.1f} of {total:.1f} s",
+        bar=" |{bar:30}|",
     )
-    with tqdm(total=total, desc=label, bar_format=shape, mininterval=0.2, file=sys.stdout) as bar:
-        yield lambda seconds: bar.update(seconds - bar.n)
 
 
 def _draw(demo: Demo, folder: Path) -> list[Path]:
@@ -234,6 +234,9 @@ def _parser() -> argparse.ArgumentParser:
         default=8.0,
         metavar="SECONDS",
         help="how long each training trajectory is tracked in each round (%(default)s)",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print all figures in the last line, as JSON"
     )
     return parser
 
@@ -265,7 +268,8 @@ def main(args: Sequence[str] | None = None) -> int:
     print(f"\n{table(demo.results, TEST)}\n")
     for picture in pictures:
         print(f"picture: {picture}")
-    print(json.dumps(summary(demo.results)))
+    if options.json:
+        print(json.dumps(summary(demo.results)))
     return 0
 
 

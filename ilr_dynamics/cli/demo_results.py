@@ -40,7 +40,7 @@ class DemoResults:
 
 
 def summary(results: DemoResults) -> dict[str, object]:
-    """Return the figures as printed in the last line."""
+    """Return the figures that ``demo --json`` prints in its last line."""
     records = {
         "pd": results.records["pd"],
         "analytic_pd": results.records["analytic"],

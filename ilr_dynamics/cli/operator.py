@@ -13,11 +13,12 @@ import numpy as np
 import rclpy
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
+from rcl_interfaces.msg import Log
 from rcl_interfaces.srv import SetParameters
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.qos import QoSProfile
+from rclpy.qos import QoSProfile, qos_profile_rosout_default
 from rclpy.signals import SignalHandlerOptions
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
@@ -26,6 +27,7 @@ from ilr_dynamics.cli.tracking_record import TrackingRecord
 from ilr_dynamics.exceptions import IlrDynamicsError
 from ilr_dynamics.nodes import qos
 from ilr_dynamics.nodes.messages import seconds
+from ilr_dynamics.nodes.motion_requests import REFUSAL
 from ilr_dynamics.nodes.trajectory_publisher import trajectory_message
 from ilr_dynamics.robot.joint_motion import JointMotion
 from ilr_dynamics_msgs.msg import ControllerState
@@ -37,7 +39,9 @@ Progress = Callable[[float], None]
 """Called with the time of the trajectory that has passed, s."""
 
 SERVICE_TIMEOUT = 20.0
+# Of what the learner does, which gives way to all other programs.
 LEARNING_TIMEOUT = 600.0
+MODE_TIMEOUT = 20.0
 SILENCE_TIMEOUT = 10.0
 SPIN_PERIOD = 0.1
 # Faster than real time and on a busy machine many reports may wait; none may get lost.
@@ -72,6 +76,8 @@ class Operator:
             ControllerState, "inverse_dynamics/controller_state", self._on_state, ALL_STATES
         )
         self._states: list[ControllerState] = []
+        self._node.create_subscription(Log, "/rosout", self._on_log, qos_profile_rosout_default)
+        self._refusal = ""
 
     def close(self) -> None:
         """Leave the ROS graph."""
@@ -132,7 +138,12 @@ class Operator:
     def load_snapshot(self, snapshot: Path) -> None:
         """Have the running model replaced by a saved one."""
         self._succeed(
-            self._call(LoadSnapshot, "inverse_dynamics/load_snapshot", snapshot_uri=str(snapshot))
+            self._call(
+                LoadSnapshot,
+                "inverse_dynamics/load_snapshot",
+                timeout=LEARNING_TIMEOUT,
+                snapshot_uri=str(snapshot),
+            )
         )
 
     def activate(self) -> None:
@@ -140,7 +151,7 @@ class Operator:
         self._succeed(self._call(Trigger, "wam_simulator/reset"))
         self._states.clear()
         self.change_state(Transition.TRANSITION_ACTIVATE)
-        self._await(lambda: self._mode() == ControllerState.HOLDING)
+        self._await_mode(ControllerState.HOLDING)
 
     def deactivate(self) -> None:
         """Have no more torque sent."""
@@ -207,9 +218,10 @@ class Operator:
         """
         self.activate()
         self._states.clear()
+        self._refusal = ""
         self._trajectories.publish(trajectory_message(self._joints, motion))
         duration = float(motion.times[-1])
-        self._await(lambda: self._mode() == ControllerState.TRACKING)
+        self._await_mode(ControllerState.TRACKING)
         start = seconds(self._states[-1].header.stamp)
 
         def ended() -> bool:
@@ -230,6 +242,27 @@ class Operator:
 
     def _on_state(self, state: ControllerState) -> None:
         self._states.append(state)
+
+    def _on_log(self, line: Log) -> None:
+        if line.name == "inverse_dynamics" and line.msg.startswith(REFUSAL):
+            self._refusal = line.msg
+
+    def _await_mode(self, mode: int) -> None:
+        """Spin until the controller is in a mode, as long as that can still be expected."""
+        deadline = time.monotonic() + MODE_TIMEOUT
+
+        def reached() -> bool:
+            if self._refusal:
+                raise IlrDynamicsError(f"/inverse_dynamics: {self._refusal}")
+            found = self._mode()
+            if found != mode and time.monotonic() > deadline:
+                raise IlrDynamicsError(
+                    f"/inverse_dynamics is in mode {found} after {MODE_TIMEOUT:g} s; expected "
+                    f"{mode} (ilr_dynamics_msgs/msg/ControllerState); its log says why"
+                )
+            return found == mode
+
+        self._await(reached)
 
     def _mode(self) -> int | None:
         if not self._states:

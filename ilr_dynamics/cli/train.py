@@ -11,14 +11,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tqdm import tqdm
-
 from ilr_dynamics.cli.learning_options import add_learning_options, parse_learning_options
+from ilr_dynamics.cli.stage_bar import StageBar
 from ilr_dynamics.cli.table import format_table
-from ilr_dynamics.exceptions import IlrDynamicsError, SnapshotError
+from ilr_dynamics.exceptions import IlrDynamicsError, LearnerError, SnapshotError
 from ilr_dynamics.learning import (
     LearningReport,
     LearningSettings,
+    implausible_torques,
     learn,
     load_compatible_snapshot,
     read_samples,
@@ -33,7 +33,7 @@ class ProgressBar:
     """One bar per stage of learning."""
 
     def __init__(self) -> None:
-        self._bar: tqdm | None = None
+        self._bar: StageBar | None = None
         self._stage = ""
 
     def __call__(self, stage: str, fraction: float, lower_bound: float) -> None:
@@ -41,8 +41,10 @@ class ProgressBar:
         if self._bar is None or stage != self._stage:
             self._finish()
             self._stage = stage
-            self._bar = tqdm(desc=stage, total=100, bar_format="{desc:10}{percentage:3.0f}% {bar}")
-        self._bar.update(100.0 * fraction - self._bar.n)
+            self._bar = StageBar(
+                f"{stage:10}", sys.stderr, total=100, count="{percentage:3.0f}%", bar=" {bar}"
+            )
+        self._bar(100.0 * fraction)
 
     def __enter__(self) -> Self:
         return self
@@ -62,7 +64,7 @@ class ProgressBar:
     def _finish(self) -> None:
         """Learning may settle before its last iteration: the stage is done all the same."""
         if self._bar is not None:
-            self._bar.update(100.0 - self._bar.n)
+            self._bar(100.0)
             self._bar.close()
             self._bar = None
 
@@ -96,6 +98,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("bags", nargs="+", metavar="BAG", help="folder or file of a rosbag2")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="snapshot to write")
     parser.add_argument("--snapshot", metavar="FILE", help="model to learn on top of")
+    parser.add_argument(
+        "--accept-worse",
+        action="store_true",
+        help="learn from torques too that cannot be those of the arm",
+    )
     add_learning_options(parser)
     return parser
 
@@ -107,6 +114,8 @@ def _train(options: argparse.Namespace, settings: LearningSettings) -> None:
     known = load_compatible_snapshot(options.snapshot, settings) if options.snapshot else None
     with ProgressBar() as progress:
         parts = [read_samples(bag, settings, progress) for bag in options.bags]
+        if not options.accept_worse:
+            _check_torques(options.bags, parts, settings)
         model, report = learn(concatenate(parts), settings, known, progress)
     earlier = known.metadata_.get("recordings", []) if known is not None else []
     model.save(output, snapshot_metadata(settings, [*earlier, *options.bags]))
@@ -117,6 +126,16 @@ def _train(options: argparse.Namespace, settings: LearningSettings) -> None:
         f"\n{report.components_after} local models (before: {report.components_before}) from "
         f"{report.samples_total} samples, learned in {report.learning_time:.1f} s: {output}"
     )
+
+
+def _check_torques(
+    bags: Sequence[str], parts: Sequence[Samples], settings: LearningSettings
+) -> None:
+    """Refuse recordings, each for itself, whose torques cannot be those of the arm."""
+    for bag, samples in zip(bags, parts, strict=True):
+        reason = implausible_torques(samples, settings)
+        if reason:
+            raise LearnerError(f"{bag}: {reason.replace('accept_worse', '--accept-worse')}")
 
 
 def _samples_table(bags: Sequence[str], parts: Sequence[Samples]) -> str:

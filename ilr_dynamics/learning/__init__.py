@@ -7,6 +7,7 @@ from __future__ import annotations
 from .events import Event, Failed, Finished, Progressed
 from .jobs import Job, LoadJob, SaveJob, UpdateJob
 from .learn import LearningReport, learn, learn_from_recording, read_samples
+from .plausibility import implausible_torques
 from .process import LearnerLimits, LearnerProcess
 from .settings import LearningSettings, load_compatible_snapshot, snapshot_metadata
 
@@ -23,6 +24,7 @@ __all__ = [
     "Progressed",
     "SaveJob",
     "UpdateJob",
+    "implausible_torques",
     "learn",
     "learn_from_recording",
     "load_compatible_snapshot",

@@ -70,8 +70,7 @@ class LearningReport:
     worse : bool
         Whether the second error is larger, joints weighed by the model's scales of their torques.
     implausible : str
-        Why the torques of a first recording cannot be those of the arm; empty if they can, or if
-        there was a model to compare with.
+        Why the torques of the recording cannot be those of the arm; empty if they can.
     learning_time : float
         Time spent on inference, of both models, s.
     samples_total : int
@@ -168,9 +167,7 @@ def learn(
     new_model = model_to_update(model, settings)
     n_older = samples.n_used - math.ceil(NEWEST_SHARE * samples.n_used)
     X, Y = samples.X[n_older:], samples.Y[n_older:]
-    implausible = ""
-    if model is None:
-        implausible = implausible_torques(samples, settings)
+    implausible = implausible_torques(samples, settings)
     error_before = [] if model is None else _squared_error(model, X, Y)
 
     def report(first: float, last: float) -> Callable[[int, int, float], None]:

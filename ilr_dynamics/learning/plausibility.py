@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether torques can be those of the arm: what a first recording is judged by."""
+"""Whether torques can be those of the arm: what every recording is judged by."""
 
 from __future__ import annotations
 
@@ -21,6 +21,12 @@ MOST = 0.5
 # joint 7 more) and 0.35 on the recording of a real one. Torques of the wrong sign have 2.0, ten
 # times too large ones 8 and more.
 FARTHEST = 1.5
+# Share of the rigid-body model's torque in the recorded one, all joints together: with the
+# distances above at least 0.6. Half of that has an arm whose description is twice too heavy;
+# torques in hundredths of the unit are far below.
+LEAST_SHARE = 0.3
+# A joint that moves by as much has friction at least, whose sign changes.
+LEAST_RANGE = 0.01
 # Samples that are compared, at most.
 ENOUGH = 1000
 
@@ -47,6 +53,9 @@ def implausible_torques(samples: Samples, settings: LearningSettings) -> str:
             f"{saturated} of {states} recorded states have a torque at or beyond its limit; "
             f"expected at most {MOST:.0%} of them, in Nm, or accept_worse to be set"
         )
+    constant = _constant_torques(samples)
+    if constant:
+        return constant
     if settings.robot is None or settings.driver_compensates_gravity:
         return ""
     chosen = slice(None, None, -(-samples.n_used // ENOUGH))
@@ -54,10 +63,35 @@ def implausible_torques(samples: Samples, settings: LearningSettings) -> str:
     model = RigidBodyModel(load_description(settings.robot))
     torque = np.array([model.inverse_dynamics(*np.split(x, 3)) for x in X])
     distance = float(np.linalg.norm(Y - torque) / np.linalg.norm(torque))
+    share = float(np.vdot(Y, torque) / np.vdot(torque, torque))
+    if distance <= FARTHEST and share < LEAST_SHARE:
+        return (
+            f"the recorded torques hold {share:.2g} of what the rigid-body model needs; expected "
+            f"at least {LEAST_SHARE:g} (is the unit Nm, and the arm's weight in the torques, or "
+            "driver_compensates_gravity set?), or accept_worse to be set"
+        )
     if distance <= FARTHEST:
         return ""
     return (
         f"the recorded torques are {distance:.2g} times as far from those of the rigid-body model "
         f"as no torque at all would be; expected at most {FARTHEST:g} times (are signs those of "
         "the arm, and the unit Nm?), or accept_worse to be set"
+    )
+
+
+def _constant_torques(samples: Samples) -> str:
+    """Name the joints that move while their torque does not change: none of a driven arm."""
+    n = len(samples.joint_names)
+    moves = np.ptp(samples.X[:, :n], axis=0) >= LEAST_RANGE
+    # Smoothing leaves what rounding makes of a constant.
+    rounding = 1e-9 * (1.0 + np.abs(samples.Y).max(axis=0))
+    constant = np.flatnonzero(moves & (np.ptp(samples.Y, axis=0) <= rounding))
+    if constant.size == 0:
+        return ""
+    names = ", ".join(samples.joint_names[j] for j in constant)
+    values = ", ".join(f"{samples.Y[0, j]:.4g}" for j in constant)
+    return (
+        f"the torque of {names} is {values} Nm throughout, although the joints move; expected "
+        "measured efforts or the topic of commanded torques in the recording, or accept_worse to "
+        "be set"
     )

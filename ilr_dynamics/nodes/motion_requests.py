@@ -14,7 +14,10 @@ from ilr_dynamics.nodes import qos
 from ilr_dynamics.nodes.event_log import EventLog
 from ilr_dynamics.nodes.trajectory_reader import read_trajectory
 
-__all__ = ["MotionRequests"]
+__all__ = ["REFUSAL", "MotionRequests"]
+
+# How the log line begins that says why a trajectory is not followed.
+REFUSAL = "trajectory refused"
 
 
 class MotionRequests:
@@ -69,7 +72,7 @@ class MotionRequests:
             )
             self._controller.set_trajectory(path, start)
         except IlrDynamicsError as error:
-            self._log.error("trajectory refused", f"trajectory refused: {error}")
+            self._log.error(REFUSAL, f"{REFUSAL}: {error}")
             return
         self._log.info(
             "trajectory accepted",

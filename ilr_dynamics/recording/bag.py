@@ -13,16 +13,22 @@ from types import MappingProxyType
 
 from ..exceptions import FileAccessError, RecordingError
 from ..file_access import open_regular, resolve_allowed
-from .bag_metadata import METADATA_FILE, BagMetadata, read_metadata
-from .compression import unpack_file
+from .bag_metadata import (
+    METADATA_FILE,
+    PACKED_SUFFIX,
+    STORAGE_SUFFIXES,
+    BagMetadata,
+    read_metadata,
+)
+from .compression import is_packed, unpack_file
 from .mcap import read_mcap
 from .message_collector import BagLimits, MessageCollector
 from .sqlite import read_sqlite
 
 __all__ = ["DEFAULT_LIMITS", "Bag", "read_bag"]
 
-STORAGE_SUFFIXES = {".mcap": "mcap", ".db3": "sqlite3"}
 DEFAULT_LIMITS = BagLimits()
+REINDEX = "ros2 bag reindex FOLDER makes it anew from the files that are there"
 
 
 @dataclass(frozen=True)
@@ -38,7 +44,8 @@ class Bag:
         CDR of each message on the topics asked for, in the order of their receipt; a topic
         that is not in the bag has an empty list.
     annotations : mapping of str to str
-        Free text entries of the bag's metadata; empty for a single file.
+        Free text entries of the bag's metadata; for a single file those of the bag that it is
+        in.
     """
 
     types: Mapping[str, str]
@@ -91,6 +98,7 @@ def read_bag(
             _read_folder(path, metadata, collector, directories)
         else:
             _read_file(path, STORAGE_SUFFIXES[path.suffix], collector)
+            metadata = _metadata_of_file(path, directories)
     except (FileAccessError, MemoryError):
         raise
     except RecordingError as error:
@@ -142,7 +150,7 @@ def _check_folder(path: Path) -> None:
     if storage:
         raise RecordingError(
             f"recording {path} is unfinished: it holds {', '.join(storage)} but no "
-            f"{METADATA_FILE}; expected a recording that was closed"
+            f"{METADATA_FILE}; expected a recording that was closed ({REINDEX})"
         )
     raise RecordingError(
         f"folder {path} holds no recording; expected a {METADATA_FILE} and .mcap or .db3 files"
@@ -161,18 +169,42 @@ def _read_folder(
     if metadata.compression == "message":
         collector.message_compression = "zstd"
     # A link in the folder may lead elsewhere.
-    paths = [resolve_allowed(folder / name, directories) for name in metadata.files]
+    paths = [
+        resolve_allowed(_existing_name(folder / name), directories) for name in metadata.files
+    ]
     _check_size(sum(path.stat().st_size for path in paths), collector)
     for path in paths:
-        if metadata.compression == "file":
-            with _unpacked(path, collector) as unpacked:
-                _read_file(unpacked, metadata.storage, collector)
-        else:
-            _read_file(path, metadata.storage, collector)
-    if collector.n_kept != expected:
+        with _unpacked(path, collector) as unpacked:
+            _read_file(unpacked, metadata.storage, collector)
+    # An MCAP file marks its end, so that its metadata may be wrong (as tools leave them); of an
+    # SQLite file nobody knows whether messages are missing.
+    if collector.n_kept < expected and metadata.storage != "mcap":
         raise RecordingError(
-            f"truncated: {collector.n_kept} messages on {', '.join(topics)}; expected {expected}"
+            f"truncated: {collector.n_kept} messages on {', '.join(topics)}; expected {expected} "
+            f"by its {METADATA_FILE} (if that is wrong: {REINDEX})"
         )
+
+
+def _existing_name(path: Path) -> Path:
+    """Where a file is that tools have packed or unpacked without a word in the metadata."""
+    if path.exists():
+        return path
+    other = path.name.removesuffix(PACKED_SUFFIX)
+    found = path.with_name(path.name + PACKED_SUFFIX if other == path.name else other)
+    return found if found.exists() else path
+
+
+def _metadata_of_file(path: Path, directories: Sequence[str | Path] | None) -> BagMetadata | None:
+    """Metadata beside a storage file that name it; None without, or if they cannot be read."""
+    beside = path.parent / METADATA_FILE
+    if not beside.exists():
+        return None
+    try:
+        metadata = read_metadata(resolve_allowed(beside, directories))
+    except RecordingError:
+        # Whoever names the file itself may do so because of them.
+        return None
+    return metadata if path.name in metadata.files else None
 
 
 def _check_size(size: int, collector: MessageCollector) -> None:
@@ -193,9 +225,12 @@ def _read_file(path: Path, storage: str, collector: MessageCollector) -> None:
 
 @contextmanager
 def _unpacked(path: Path, collector: MessageCollector) -> Iterator[Path]:
-    """A file that was compressed as a whole, unpacked as long as it is read."""
+    """The file, or if it is compressed as a whole what it unpacks to, as long as it is read."""
     limit = collector.limits.max_bytes
     with open_regular(path, limit) as packed, tempfile.NamedTemporaryFile() as file:
+        if not is_packed(packed):
+            yield path
+            return
         collector.count_unpacked(unpack_file(packed, file, limit))
         file.flush()
         yield Path(file.name)

@@ -13,8 +13,9 @@ import yaml
 
 from ..exceptions import RecordingError
 from ..file_access import open_regular
+from .message_collector import absolute_topic
 
-__all__ = ["METADATA_FILE", "BagMetadata", "read_metadata"]
+__all__ = ["METADATA_FILE", "STORAGE_SUFFIXES", "BagMetadata", "read_metadata"]
 
 METADATA_FILE = "metadata.yaml"
 # A kilobyte a topic or two.
@@ -23,7 +24,9 @@ MAX_FILES = 10_000
 NEWEST_VERSION = 9
 # Characters of what a file says that an error repeats.
 MAX_SHOWN = 500
-STORAGES = ("mcap", "sqlite3")
+STORAGE_SUFFIXES = {".mcap": "mcap", ".db3": "sqlite3"}
+STORAGES = tuple(STORAGE_SUFFIXES.values())
+PACKED_SUFFIX = ".zstd"
 COMPRESSION_MODES = ("none", "file", "message")
 # From libyaml, where it is there.
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -105,17 +108,29 @@ def _metadata(values: Any) -> BagMetadata:
     _check_choice(mode, "compression_mode", COMPRESSION_MODES)
     if mode != "none":
         _check_choice(values["compression_format"], "compression_format", ("zstd",))
-    _check_choice(values["storage_identifier"], "storage_identifier", STORAGES)
+    storage = values["storage_identifier"] or _storage_of(files)
+    _check_choice(storage, "storage_identifier", STORAGES)
     types: dict[str, str] = {}
     counts: dict[str, int] = {}
     for entry in values["topics_with_message_count"]:
         topic = entry["topic_metadata"]
-        name = _text(topic["name"], "name")
+        name = absolute_topic(_text(topic["name"], "name"))
         types[name] = _text(topic["type"], "type")
         counts[name] = counts.get(name, 0) + _integer(entry["message_count"], "message_count")
     custom = values.get("custom_data") or {}
     annotations = {_text(key, "key"): _text(value, "value") for key, value in custom.items()}
-    return BagMetadata(values["storage_identifier"], files, mode, types, counts, annotations)
+    return BagMetadata(storage, files, mode, types, counts, annotations)
+
+
+def _storage_of(files: tuple[str, ...]) -> str:
+    """Storage by the files' names, for metadata that do not say it, as after a reindex."""
+    suffixes = {PurePath(name.removesuffix(PACKED_SUFFIX)).suffix for name in files}
+    if len(suffixes) != 1 or not suffixes <= STORAGE_SUFFIXES.keys():
+        raise ValueError(
+            f"storage_identifier is empty, and the files are {', '.join(files) or 'none'}; "
+            f"expected files that end in {' or '.join(STORAGE_SUFFIXES)}"
+        )
+    return STORAGE_SUFFIXES[suffixes.pop()]
 
 
 def _integer(value: object, name: str) -> int:

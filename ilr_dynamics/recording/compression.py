@@ -16,13 +16,14 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-__all__ = ["unpack", "unpack_file"]
+__all__ = ["is_packed", "unpack", "unpack_file"]
 
 DECOMPRESSORS: dict[str, Any] = {
     "zstd": zstd.ZstdDecompressor,
     "lz4": lz4.frame.LZ4FrameDecompressor,
 }
 BLOCK = 1 << 20
+ZSTD_MAGIC = bytes.fromhex("28b52ffd")
 
 
 def unpack(data: bytes | memoryview, compression: str, max_size: int) -> bytes:
@@ -69,6 +70,13 @@ def unpack(data: bytes | memoryview, compression: str, max_size: int) -> bytes:
             parts.append(part)
         rest = frame.unused_data or b""
     return b"".join(parts)
+
+
+def is_packed(file: IO[bytes]) -> bool:
+    """Whether a file, open at its start, begins as zstd's do, whatever its name says."""
+    magic = file.read(len(ZSTD_MAGIC))
+    file.seek(0)
+    return magic == ZSTD_MAGIC
 
 
 def unpack_file(source: IO[bytes], target: IO[bytes], max_size: int) -> int:

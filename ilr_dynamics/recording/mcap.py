@@ -58,10 +58,14 @@ def read_mcap(file: BinaryIO, collector: MessageCollector) -> None:
     end = file.read(FOOTER_SIZE)
     file.seek(0)
     if file.read(len(MAGIC)) != MAGIC or end[-len(MAGIC) :] != MAGIC:
-        raise RecordingError("it does not begin and end as MCAP files do")
+        raise RecordingError(f"it does not begin and end as MCAP files do ({RECOVER})")
     if RECORD.unpack_from(end) != (FOOTER, 20):
-        raise RecordingError("it has no footer")
+        raise RecordingError(f"it has no footer ({RECOVER})")
     _Reader(collector).read(file, size - FOOTER_SIZE)
+
+
+# What makes a sound file of what a recorder left that was killed.
+RECOVER = "mcap recover FILE -o NEW saves what is left of it"
 
 
 class _Reader:
@@ -142,8 +146,7 @@ class _Reader:
         (schema,) = fields.take(_U16)
         topic, serialization = fields.string(), fields.string()
         msgtype = self._schemas.get(schema, "")
-        wanted = self._collector.add_topic(topic, msgtype, serialization)
-        self._topics[key] = topic if wanted else None
+        self._topics[key] = self._collector.add_topic(topic, msgtype, serialization)
 
     def _topic(self, record: bytes | memoryview) -> str | None:
         """Topic of a message, None if it is not wanted."""

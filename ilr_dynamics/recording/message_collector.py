@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ..exceptions import RecordingError
 from .compression import unpack
 
-__all__ = ["BagLimits", "MessageCollector"]
+__all__ = ["BagLimits", "MessageCollector", "absolute_topic"]
 
 MAX_NAME = 1024
 MAX_TOPICS = 10_000
@@ -39,6 +39,11 @@ class BagLimits:
     max_messages: int = 1_000_000
     max_message_bytes: int = 64 * 1024
     max_kept_bytes: int = 1024**3
+
+
+def absolute_topic(name: str) -> str:
+    """Name of a topic with its leading slash, which a bag written by ROS 2's API may lack."""
+    return "/" + name.lstrip("/")
 
 
 class MessageCollector:
@@ -78,9 +83,9 @@ class MessageCollector:
         """Number of messages kept."""
         return self._n_kept
 
-    def add_topic(self, name: str, msgtype: str, serialization: str) -> bool:
+    def add_topic(self, name: str, msgtype: str, serialization: str) -> str | None:
         """
-        Note a topic and its type; say whether its messages are wanted.
+        Note a topic and its type; return its absolute name if its messages are wanted, else None.
 
         Raises
         ------
@@ -90,8 +95,9 @@ class MessageCollector:
         """
         if max(len(name), len(msgtype)) > MAX_NAME:
             raise RecordingError(f"a topic or type has a name of more than {MAX_NAME} characters")
-        if len(self.types) >= MAX_TOPICS and name not in self.types:
+        if len(self.types) >= MAX_TOPICS and absolute_topic(name) not in self.types:
             raise RecordingError(f"it has more topics than the allowed {MAX_TOPICS}")
+        name = absolute_topic(name)
         wanted = name in self._messages
         if wanted and serialization != "cdr":
             raise RecordingError(f"{name} is serialised as {serialization!r}; expected 'cdr'")
@@ -100,7 +106,7 @@ class MessageCollector:
                 f"{name} has the types {self.types[name]} and {msgtype}; expected one"
             )
         self.types[name] = msgtype
-        return wanted
+        return name if wanted else None
 
     def count_unpacked(self, size: int) -> None:
         """Note that so many bytes were unpacked; RecordingError if they are too many in all."""

@@ -23,7 +23,7 @@ from .joint_state import (
     count_rejections,
     decode_joint_states,
 )
-from .message_collector import BagLimits
+from .message_collector import BagLimits, absolute_topic
 
 __all__ = ["GRAVITY_ANNOTATION", "Recording", "describe_rejections", "read_recording"]
 
@@ -126,10 +126,10 @@ def read_recording(
     FileAccessError
         The bag lies outside the allowed directories.
     """
-    state_topic = _absolute(state_topic)
+    state_topic = absolute_topic(state_topic)
     topics = [state_topic]
     if command_topic is not None:
-        topics.append(_absolute(command_topic))
+        topics.append(absolute_topic(command_topic))
     bag = read_bag(uri, topics, limits, directories)
     _check_topics(bag, topics, uri)
     commanded = any(bag.messages[topic] for topic in topics[1:])
@@ -169,10 +169,6 @@ def describe_rejections(rejected: Mapping[str, int]) -> str:
     if not rejected:
         return "none rejected"
     return "rejected: " + ", ".join(f"{count} {reason}" for reason, count in rejected.items())
-
-
-def _absolute(topic: str) -> str:
-    return "/" + topic.lstrip("/")
 
 
 def _check_topics(bag: Bag, topics: Sequence[str], uri: str | Path) -> None:

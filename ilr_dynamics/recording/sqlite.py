@@ -11,6 +11,7 @@ read here, nothing may be called, and the work is bounded.
 from __future__ import annotations
 
 import sqlite3
+import struct
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
@@ -22,6 +23,19 @@ __all__ = ["read_sqlite"]
 
 TABLES = ("messages", "topics")
 ALLOWED_ACTIONS = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ)
+# The file's header (https://www.sqlite.org/fileformat2.html): size of a page (1 for 65536), number
+# of changes, number of pages, and the number of changes when the pages were counted.
+HEADER = struct.Struct(">16x H 6x I I 60x I 4x")
+LARGEST_PAGE = 65536
+# Of the files beside it, as the same page describes them.
+WAL_HEADER_BYTES = 32
+JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
+# Reads the file as its owner: SQLite then merges a write-ahead log, and takes back what a rollback
+# journal says was not finished.
+UNITE = (
+    "python3 -c 'import sqlite3, sys; "
+    'sqlite3.connect(sys.argv[1]).execute("PRAGMA wal_checkpoint(TRUNCATE)")\''
+)
 # Bytes of a value and of the text of a table's definition; definitions of messages are not read.
 MAX_VALUE_BYTES = 1024**2
 # Steps of SQLite's virtual machine: some ten a message, whether it is wanted or not.
@@ -43,10 +57,15 @@ def read_sqlite(path: Path, collector: MessageCollector) -> None:
     Raises
     ------
     RecordingError
-        The file holds something else, or is too large for the collector's limits.
+        The file is cut short, holds something else, is too large for the collector's limits, or
+        has messages in a journal beside it.
     sqlite3.Error
         It is damaged.
+    OSError
+        It cannot be opened.
     """
+    _check_journals(path)
+    _check_size(path)
     # Quoted: SQLite would take "?" and "%" in a name as more than a name.
     uri = f"file:{quote(str(path))}?mode=ro&immutable=1"
     with closing(sqlite3.connect(uri, uri=True)) as database:
@@ -56,6 +75,48 @@ def read_sqlite(path: Path, collector: MessageCollector) -> None:
         if database.execute("SELECT topic_id FROM messages LIMIT 1").fetchone():
             collector.is_empty = False
         _read_messages(database, topics, collector)
+
+
+def _check_journals(path: Path) -> None:
+    """
+    Refuse a file that another one completes: that of a recorder that was killed.
+
+    To read both, SQLite would have to write beside them.
+    """
+    for suffix, is_pending in (("-wal", _has_frames), ("-journal", _is_hot)):
+        journal = path.with_name(path.name + suffix)
+        if journal.is_file() and is_pending(journal):
+            raise RecordingError(
+                f"it is not complete without {journal.name}, which a recorder left that was "
+                f"killed; unite them: {UNITE} {path}"
+            )
+
+
+def _has_frames(journal: Path) -> bool:
+    """Whether a write-ahead log holds more than its header."""
+    return journal.stat().st_size > WAL_HEADER_BYTES
+
+
+def _is_hot(journal: Path) -> bool:
+    """Whether a rollback journal is of a change that was not finished: its header is there."""
+    with journal.open("rb") as file:
+        return file.read(len(JOURNAL_MAGIC)) == JOURNAL_MAGIC
+
+
+def _check_size(path: Path) -> None:
+    """Refuse a file that is cut short: some versions of SQLite read what is left of it."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        header = file.read(HEADER.size)
+    if len(header) < HEADER.size:
+        raise RecordingError(f"it has {size} bytes; expected the {HEADER.size} of a header first")
+    page_size, changes, n_pages, changes_at_count = HEADER.unpack(header)
+    page_size = LARGEST_PAGE if page_size == 1 else page_size
+    # Writers older than SQLite 3.7 change the file without counting its pages.
+    if changes == changes_at_count and size < n_pages * page_size:
+        raise RecordingError(
+            f"it is cut short: it has {size} bytes; expected {n_pages} pages of {page_size}"
+        )
 
 
 def _restrict(database: sqlite3.Connection, collector: MessageCollector) -> None:
@@ -95,8 +156,9 @@ def _read_topics(database: sqlite3.Connection, collector: MessageCollector) -> d
             isinstance(value, str) for value in (name, msgtype, serialization)
         ):
             raise RecordingError("its topics are not described by texts")
-        if collector.add_topic(name, msgtype, serialization):
-            wanted[number] = name
+        topic = collector.add_topic(name, msgtype, serialization)
+        if topic is not None:
+            wanted[number] = topic
     return wanted
 
 

@@ -11,6 +11,7 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..blas_threads import one_blas_thread
 from .baseline import Baseline
 from .calibration import MIN_SAMPLES, SpreadFactors
 from .fallback import Fallback, check_fallback
@@ -128,6 +129,7 @@ class MixtureLearner(MixtureRegressor):
         }
         return {name: check_real(value, name, above=0.0) for name, value in settings.items()}
 
+    @one_blas_thread
     def fit(
         self,
         X: ArrayLike,
@@ -197,6 +199,7 @@ class MixtureLearner(MixtureRegressor):
         trial.fit(X[learned], Y[learned], weights[learned])
         return trial.calibrate(X[held_out], Y[held_out]).spread_factors_
 
+    @one_blas_thread
     def partial_fit(
         self,
         X: ArrayLike,

@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..blas_threads import one_blas_thread
 from ..exceptions import InvalidParameterError, NotFittedError
 from .calibration import SpreadFactors, spread_factors
 from .estimator import Estimator
@@ -95,6 +96,7 @@ class MixtureRegressor(Estimator):
         """Factors on standard deviations that `calibrate` found."""
         return self.transforms_.spread
 
+    @one_blas_thread
     def calibrate(self, X: ArrayLike, Y: ArrayLike, coverage: float = 0.95) -> Self:
         """
         Scale the spread so that intervals cover what they say on samples not learned.
@@ -132,6 +134,7 @@ class MixtureRegressor(Estimator):
         self._set_state(self.prior_, self.statistics_, self.groups_, self.n_samples_, transforms)
         return self
 
+    @one_blas_thread
     def predict(
         self,
         X: ArrayLike,
@@ -170,6 +173,7 @@ class MixtureRegressor(Estimator):
         mean, std = self._predictive.mean_and_std(X, most_probable=mode == "mode")
         return (mean, std) if return_std else mean
 
+    @one_blas_thread
     def predict_components(self, X: ArrayLike) -> tuple[Array, Array, Array]:
         """
         Predict with every component apart, for relations with several branches.
@@ -191,6 +195,7 @@ class MixtureRegressor(Estimator):
         X = self._checked_inputs(X)
         return self._predictive.components(X)
 
+    @one_blas_thread
     def predict_interval(self, X: ArrayLike, coverage: float = 0.95) -> tuple[Array, Array]:
         """
         Central intervals of each output: quantiles of the predictive mixture.
@@ -210,6 +215,7 @@ class MixtureRegressor(Estimator):
         X = self._checked_inputs(X)
         return self._predictive.interval(X, coverage)
 
+    @one_blas_thread
     def log_predictive_density(self, X: ArrayLike, Y: ArrayLike) -> Array:
         """Log p(y | x) (n,) of inputs (n, n_inputs) and outputs (n, n_outputs), in nats.
 
@@ -219,11 +225,13 @@ class MixtureRegressor(Estimator):
         X, Y, _ = check_training_data(X, Y, None, self.n_features_in_, self.n_outputs_)
         return self._predictive.log_density(X, Y)
 
+    @one_blas_thread
     def responsibilities(self, X: ArrayLike) -> Array:
         """Share (n, K + 1) of each component at inputs (n, n_inputs); the last is the unseen."""
         X = self._checked_inputs(X)
         return self._predictive.weights(X)
 
+    @one_blas_thread
     def input_regions(self) -> tuple[Array, Array]:
         """
         Where in the input space the local models lie.
@@ -252,6 +260,7 @@ class MixtureRegressor(Estimator):
         explained = 1.0 - error / np.where(spread > 0.0, spread, 1.0)
         return float(np.mean(np.where(spread > 0.0, explained, constant)))
 
+    @one_blas_thread
     def predictor(self) -> Predictor:
         """Return what predicts one input at a time, for control loops; later fits leave it be."""
         self._check_fitted()

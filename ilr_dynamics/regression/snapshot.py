@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..blas_threads import one_blas_thread
 from ..exceptions import IlrDynamicsError, SnapshotError
 from .hierarchy import HierarchicalPrior
 from .hilr import HILR
@@ -80,6 +81,7 @@ def write_model(
     write_snapshot(path, header, arrays)
 
 
+@one_blas_thread
 def load_snapshot(path: str | os.PathLike[str]) -> MixtureRegressor:
     """
     Read a model written by its `save`; it predicts the same bits and can go on learning.

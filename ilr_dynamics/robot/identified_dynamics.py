@@ -19,6 +19,7 @@ import numpy as np
 import pinocchio
 from numpy.typing import ArrayLike
 
+from ilr_dynamics.blas_threads import one_blas_thread
 from ilr_dynamics.exceptions import InvalidDataError
 from ilr_dynamics.regression import Fallback, FallbackPrediction
 from ilr_dynamics.robot.arrays import FloatArray
@@ -139,6 +140,7 @@ class IdentifiedDynamics(Fallback):
             self.placements, self.axes, self.gravity, self.motors, self.inertial_prior
         )
 
+    @one_blas_thread
     def updated(self, X: FloatArray, Y: FloatArray, weights: FloatArray) -> Self:
         """
         Learn from further samples.
@@ -200,9 +202,11 @@ class IdentifiedDynamics(Fallback):
 
     def predict(self, X: FloatArray) -> FallbackPrediction:
         """Predict torques at [q, qd, qdd] X (n_samples, 3 n)."""
-        parts = [self._predict(X[rows]) for rows in _blocks(len(X))]
-        if len(parts) == 1:
-            return parts[0]
+        if len(X) == 1:
+            # Too small for a second thread, and the control loop waits for it.
+            return self._predict(X)
+        with one_blas_thread:
+            parts = [self._predict(X[rows]) for rows in _blocks(len(X))]
         return FallbackPrediction(
             np.concatenate([part.mean for part in parts]),
             np.concatenate([part.factor for part in parts]),
@@ -221,8 +225,12 @@ class IdentifiedDynamics(Fallback):
     def expected(self, X: FloatArray) -> FloatArray:
         """Expected torques (n_samples, n) at [q, qd, qdd] X (n_samples, 3 n)."""
         # Without the covariances, whose size is most of what a query reads.
-        parts = [self._posterior.expected(self._regressor(X[rows])) for rows in _blocks(len(X))]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        if len(X) == 1:
+            return self._posterior.expected(self._regressor(X))
+        with one_blas_thread:
+            return np.concatenate(
+                [self._posterior.expected(self._regressor(X[rows])) for rows in _blocks(len(X))]
+            )
 
     def informative_share(self, X: FloatArray) -> FloatArray:
         """What is left of a joint's torque while it sticks, (n_samples, n): nearly nothing."""

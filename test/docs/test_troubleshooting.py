@@ -38,7 +38,7 @@ def said():
         for path in (ROOT / "ilr_dynamics").rglob("*.py")
         for text in _texts(ast.parse(path.read_text()))
     ]
-    shell = [(ROOT / "tools" / name).read_text() for name in ("setup", "run")]
+    shell = [(ROOT / "tools" / name).read_text() for name in ("setup", "log_errors", "run")]
     return "\n".join([*texts, *(re.sub(r"\$\w+|\$\{[^}]*\}", "…", script) for script in shell)])
 
 

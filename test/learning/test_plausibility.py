@@ -82,3 +82,27 @@ def test_torques_of_another_sign_are_learned_if_they_are_wanted(result_of):
 def test_arm_whose_weight_the_driver_carries_is_not_compared(result_of):
     settings = replace(SETTINGS, driver_compensates_gravity=True)
     assert result_of(-1.0, settings)["refusal"] == ""
+
+
+@pytest.mark.parametrize(
+    ("factor", "joints"),
+    [
+        (0.0, "j1, j2, j3, j4 is 0, 0, 0, 0 Nm throughout"),
+        ([1.0, 1.0, 0.0, 1.0], "j3 is 0 Nm throughout"),
+    ],
+)
+def test_torques_that_never_change_are_refused_with_the_joints_names(result_of, factor, joints):
+    result = result_of(np.array(factor))
+    assert joints in result["refusal"] and not result["snapshot"]
+
+
+def test_torques_in_hundredths_of_the_unit_are_refused(result_of):
+    result = result_of(0.01)
+    assert "of what the rigid-body model needs; expected at least 0.3" in result["refusal"]
+
+
+def test_an_update_is_judged_as_a_first_recording_is(result_of, tmp_path):
+    first = result_of(1.0)
+    (tmp_path / "bag").rename(tmp_path / "first")
+    update = result_of(0.0, snapshot=first["snapshot"])
+    assert "0 Nm throughout" in update["refusal"]

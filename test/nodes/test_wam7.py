@@ -64,7 +64,11 @@ def test_published_inertials_track_far_better_than_the_pd_alone(plant, name):
 
 
 def test_settings_of_the_file_make_a_model_of_the_arm(plant):
-    """Prediction along a motion never seen: of friction, published inertials know nothing."""
+    """Prediction along a motion never seen: of friction, published inertials know nothing.
+
+    The last bit of a torque decides when a joint that sticks breaks loose, and so what is
+    recorded. Errors are therefore told in units of what friction is there in the simulated arm.
+    """
     settings = learning_settings({**VALUES, "learning.n_components": 20})
 
     def samples(name, seconds):
@@ -73,17 +77,31 @@ def test_settings_of_the_file_make_a_model_of_the_arm(plant):
 
     model, _ = learn(concatenate([samples("train_3.8", 6.0), samples("train_3", 6.0)]), settings)
     unseen = samples("T1", 4.0)
-    published = [MODEL.inverse_dynamics(*np.split(x, 3)) for x in unseen.X]
-    # A joint that sticks, as joint 2 does all the time, carries any torque up to its friction.
-    moves = np.abs(unseen.X[:, 7:14]) > 0.03
-    squares = [(unseen.Y - Y) ** 2 for Y in (published, model.predict(unseen.X))]
-    of_all = np.mean(squares, axis=1)
-    assert (of_all[0] > of_all[1]).all()
-    moving = [j for j in range(7) if moves[:, j].any()]
-    assert moving == [0, 2, 3, 4, 5, 6]
-    for j in moving:
-        of_joint = [np.mean(square[moves[:, j], j]) for square in squares]
-        assert of_joint[0] > 20.0 * of_joint[1], j
+    published = np.array([MODEL.inverse_dynamics(*np.split(x, 3)) for x in unseen.X])
+    learned = model.predict(unseen.X)
+    position, velocity, _ = np.split(unseen.X, 3, axis=1)
+    friction = plant.config.friction
+    moves = np.abs(velocity) > 0.03
+    # Joint 2 sticks all the time, or nearly so; the others move in 44 to 73 % of the samples.
+    often = moves.mean(axis=0) > 0.25
+    assert often.tolist() == [True, False, True, True, True, True, True]
+
+    def shares(error, of, where):
+        return np.sqrt(np.sum(where * error**2, axis=0) / np.sum(where * of**2, axis=0))
+
+    slips = friction.smooth_torque(position, velocity, published, width=1e-3)[:, often]
+    of_published, of_learned = (
+        shares((unseen.Y - torque)[:, often], slips, moves[:, often])
+        for torque in (published, learned)
+    )
+    assert (of_published > 0.75).all()
+    # At velocities that were measured and smoothed, even the simulated arm's own law of friction
+    # leaves up to 0.43 of it, in joint 7: that is what can be told from such samples.
+    assert (of_learned < 0.5).all()
+    assert np.sqrt(np.mean(of_learned**2)) < 0.25
+    # A joint that sticks carries any torque up to its friction at rest, and nobody can tell which.
+    holds = friction.dry_level(position, np.zeros_like(position), published)
+    assert (shares(unseen.Y - learned, holds, ~moves) < 1.0).all()
     controller("ilr", model.predictor()).step(0.0, unseen.X[0, :7], unseen.X[0, 7:14])
 
 

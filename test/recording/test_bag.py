@@ -8,11 +8,13 @@ import shutil
 
 import numpy as np
 import pytest
+import yaml
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, Reader, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from ilr_dynamics.exceptions import FileAccessError, RecordingError
 from ilr_dynamics.recording.bag import read_bag
+from ilr_dynamics.recording.compression import unpack_file
 from ilr_dynamics.recording.message_collector import BagLimits
 from ilr_dynamics.recording.writer import STORAGES, RecordingWriter
 
@@ -218,3 +220,93 @@ def test_pipes_are_not_waited_for(motion, write_bag, storage):
     os.mkfifo(file)
     with pytest.raises(FileAccessError, match="is no regular file"):
         read_bag(file.parent, ["/joint_states"])
+
+
+def test_topics_recorded_without_their_slash_are_the_same_topics(motion, tmp_path, storage):
+    store, path = get_typestore(Stores.ROS2_JAZZY), tmp_path / "bag"
+    with Writer(path, version=9, storage_plugin=StoragePlugin[storage.upper()]) as writer:
+        topic = writer.add_connection(
+            "joint_states", "sensor_msgs/msg/JointState", typestore=store
+        )
+        for stamp, (_, data) in enumerate(motion.states()):
+            writer.write(topic, stamp, data)
+    for uri in (path, storage_file(path, storage)):
+        bag = read_bag(uri, ["/joint_states"])
+        assert len(bag.messages["/joint_states"]) == 600
+        assert bag.types == {"/joint_states": "sensor_msgs/msg/JointState"}
+
+
+def test_annotations_are_those_of_the_bag_that_a_file_lies_in(motion, write_bag, storage):
+    path = write_bag(motion.states(), storage, annotations={"arm": "left"})
+    file = storage_file(path, storage)
+    assert read_bag(file, ["/joint_states"]).annotations == {"arm": "left"}
+    other = file.rename(file.with_name("other" + file.suffix))
+    assert read_bag(other, ["/joint_states"]).annotations == {}
+    other.rename(file)
+    (path / "metadata.yaml").write_text("{")
+    assert read_bag(file, ["/joint_states"]).annotations == {}
+
+
+def change_metadata(path, change):
+    file = path / "metadata.yaml"
+    content = yaml.safe_load(file.read_text())
+    change(content["rosbag2_bagfile_information"])
+    file.write_text(yaml.safe_dump(content))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda values: values.update(storage_identifier=""),
+        lambda values: values.update(topics_with_message_count=[]),
+        lambda values: values["topics_with_message_count"][0].update(message_count=7),
+    ],
+    ids=["no storage", "no topics", "too few messages"],
+)
+def test_what_tools_leave_in_metadata_does_no_harm(motion, write_bag, storage, change):
+    path = write_bag(motion.states(), storage)
+    change_metadata(path, change)
+    assert len(read_bag(path, ["/joint_states"]).messages["/joint_states"]) == 600
+
+
+def test_of_files_that_mark_no_end_more_promised_than_there_are_is_refused(motion, write_bag):
+    def promise(values):
+        values["topics_with_message_count"][0]["message_count"] = 601
+
+    path = write_bag(motion.states(), "sqlite3")
+    change_metadata(path, promise)
+    with pytest.raises(RecordingError, match="600 messages .* expected 601 .* ros2 bag reindex"):
+        read_bag(path, ["/joint_states"])
+    path = write_bag(motion.states(), "mcap")
+    change_metadata(path, promise)
+    assert len(read_bag(path, ["/joint_states"]).messages["/joint_states"]) == 600
+
+
+def test_no_storage_named_and_none_to_be_guessed_is_refused(motion, write_bag, storage):
+    path = write_bag(motion.states(), storage)
+    change_metadata(
+        path, lambda values: values.update(storage_identifier="", relative_file_paths=["bag.txt"])
+    )
+    with pytest.raises(RecordingError, match=r"storage_identifier is empty, .* bag\.txt"):
+        read_bag(path, ["/joint_states"])
+
+
+def test_files_packed_or_unpacked_since_are_found(motion, tmp_path, storage):
+    store, path = get_typestore(Stores.ROS2_JAZZY), tmp_path / "bag"
+    with compressed_writer(path, storage, "FILE") as writer:
+        topic = writer.add_connection(
+            "/joint_states", "sensor_msgs/msg/JointState", typestore=store
+        )
+        for stamp, (_, data) in enumerate(motion.states()):
+            writer.write(topic, stamp, data)
+    packed = next(path.glob("*.zstd"))
+    name = packed.name.removesuffix(".zstd")
+    # As ROS 2 Foxy writes it: the name without the ending.
+    change_metadata(path, lambda values: values.update(relative_file_paths=[name]))
+    assert len(read_bag(path, ["/joint_states"]).messages["/joint_states"]) == 600
+    # Unpacked by hand.
+    change_metadata(path, lambda values: values.update(relative_file_paths=[packed.name]))
+    with packed.open("rb") as source, (path / name).open("wb") as target:
+        unpack_file(source, target, 10**9)
+    packed.unlink()
+    assert len(read_bag(path, ["/joint_states"]).messages["/joint_states"]) == 600

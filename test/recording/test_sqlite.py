@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 import tracemalloc
 from contextlib import closing
 
@@ -46,11 +48,62 @@ def read(path, limits=LIMITS):
     return collector
 
 
+@pytest.mark.parametrize("page_size", [512, 4096, 65536])
+def test_a_file_that_is_cut_short_is_refused(path, page_size):
+    change(path, f"PRAGMA page_size = {page_size}; VACUUM;")
+    content = path.read_bytes()
+    n_pages = len(content) // page_size
+    assert n_pages > 2
+    assert read(path).n_kept == 60
+    for size in (
+        100,
+        page_size,
+        len(content) // 2,
+        len(content) - page_size - 1,
+        len(content) - page_size,
+        len(content) - page_size + 1,
+        len(content) - page_size // 2,
+        len(content) - 1,
+    ):
+        path.write_bytes(content[:size])
+        with pytest.raises(
+            RecordingError,
+            match=f"cut short: it has {size} bytes; expected {n_pages} pages of {page_size}",
+        ):
+            read(path)
+
+
+@pytest.mark.parametrize("size", [0, 1, 99])
+def test_less_than_a_header_is_refused(path, size):
+    path.write_bytes(path.read_bytes()[:size])
+    with pytest.raises(RecordingError, match=f"it has {size} bytes; expected the 100 of a header"):
+        read(path)
+
+
+def test_a_number_of_pages_that_is_out_of_date_is_not_believed(path):
+    content = bytearray(path.read_bytes())
+    content[28:32] = (2**31).to_bytes(4, "big")
+    path.write_bytes(content)
+    with pytest.raises(RecordingError, match="cut short"):
+        read(path)
+    # As SQLite before 3.7 leaves it: the file was changed since the pages were counted.
+    changes = int.from_bytes(content[24:28], "big")
+    content[92:96] = (changes - 1).to_bytes(4, "big")
+    path.write_bytes(content)
+    assert read(path).n_kept == 60
+
+
+def test_bytes_behind_the_last_page_do_no_harm(path):
+    with path.open("ab") as file:
+        file.write(bytes(5000))
+    assert read(path).n_kept == 60
+
+
 def test_names_that_mean_more_to_sqlite_are_only_names(path, tmp_path):
     secret = tmp_path / "secret.db3"
     path.rename(secret)
     for name in ("a%2Fb.db3", "a?mode=rwc.db3", "a#b.db3", "%2e%2e"):
-        with pytest.raises(sqlite3.Error):
+        with pytest.raises(FileNotFoundError):
             read(tmp_path / "sub" / name)
         target = tmp_path / name
         target.write_bytes(secret.read_bytes())
@@ -128,3 +181,41 @@ def test_large_messages_of_other_topics_do_no_harm(path):
 def test_too_many_messages_are_refused(path):
     with pytest.raises(RecordingError, match="60 messages .* expected at most 59"):
         read(path, BagLimits(max_messages=59))
+
+
+def leave_unfinished(path, mode, n_times):
+    """Add all messages so many times more and end as a recorder does that is killed."""
+    code = f"""
+import os, sqlite3
+database = sqlite3.connect({str(path)!r}, isolation_level=None)
+database.execute("PRAGMA journal_mode = {mode}")
+database.execute("PRAGMA cache_size = 1")  # so that changes reach the file at once
+database.execute("BEGIN")
+database.execute(
+    "INSERT INTO messages (topic_id, timestamp, data) "
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {n_times}) "
+    "SELECT topic_id, timestamp + 1000000, data FROM messages, n"
+)
+if {mode!r} == "WAL":
+    database.execute("COMMIT")
+os._exit(0)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("mode", "suffix", "expected"), [("WAL", "-wal", 60 * 51), ("PERSIST", "-journal", 60)]
+)
+def test_a_killed_recorder_s_journal_is_named_and_how_to_unite_it(path, mode, suffix, expected):
+    leave_unfinished(path, mode, 50)
+    with pytest.raises(RecordingError, match=f"without {path.name}{suffix}") as refusal:
+        read(path)
+    command = str(refusal.value).partition("unite them: ")[2]
+    subprocess.run(["bash", "-c", command], check=True)
+    assert read(path).n_kept == expected
+
+
+def test_journals_that_hold_nothing_do_no_harm(path):
+    path.with_name(path.name + "-wal").touch()
+    path.with_name(path.name + "-journal").write_bytes(bytes(512))
+    assert read(path).n_kept == 60

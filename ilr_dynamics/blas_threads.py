@@ -1,0 +1,103 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""
+One thread of BLAS while many small matrix products are computed.
+
+The wheels of NumPy and of SciPy bring an OpenBLAS each. After a product its threads wait for the
+next one without sleeping, for some milliseconds: those of the one hold the core that those of the
+other need, or that another program has. On two cores, a product of NumPy and a factorisation of
+SciPy in turn (200 x 200) take 1 ms with one thread, 16 ms with two, and 0.4 s with two beside
+three busy programs. The products of this package are small, and there are thousands of them: one
+thread is no slower on a quiet machine, and what others do there matters little to it.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from contextlib import ContextDecorator
+from functools import cache
+from types import TracebackType
+from typing import Any, Self
+
+# Loaded first, so that the libraries of both are found.
+import numpy.linalg  # noqa: F401
+import scipy.linalg  # noqa: F401
+
+try:
+    import threadpoolctl
+except ImportError:  # rosdep has no key for it.
+    threadpoolctl = None
+
+__all__ = ["one_blas_thread"]
+
+
+class _OneBlasThread(ContextDecorator):
+    """
+    A block, or a function, in which BLAS uses one thread; it may be entered again inside.
+
+    OpenBLAS has one number of threads for the process: while one Python thread is inside, the
+    products of all others have one thread too. The first to enter notes what was set, the last to
+    leave sets it again. To enter takes some 10 us, and hardly anything inside a block.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._depth = 0
+        self._before: list[int] = []
+
+    def __enter__(self) -> Self:
+        """Set one thread if nobody has yet."""
+        with self._lock:
+            if self._depth == 0:
+                self._before = [library.num_threads for library in _libraries()]
+                for library in _libraries():
+                    _set_threads(library, 1)
+            self._depth += 1
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Set again what was set before if nobody else is inside."""
+        with self._lock:
+            self._depth -= 1
+            if self._depth > 0:
+                return
+            for library, before in zip(_libraries(), self._before, strict=True):
+                # Another number is the wish of somebody else meanwhile.
+                if library.num_threads == 1:
+                    _set_threads(library, before)
+
+
+one_blas_thread = _OneBlasThread()
+"""The one such block of this process: ``with one_blas_thread:`` or ``@one_blas_thread``."""
+
+
+@cache
+def _libraries() -> list[Any]:
+    """Libraries of BLAS, found once: to look through all that is loaded takes 10 ms."""
+    if threadpoolctl is None:
+        warnings.warn(
+            "threadpoolctl is not installed (Debian: python3-threadpoolctl): learning is several "
+            "times slower beside other programs unless OPENBLAS_NUM_THREADS=1 is set",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+        return []
+    return list(threadpoolctl.ThreadpoolController().select(user_api="blas").lib_controllers)
+
+
+def _set_threads(library: Any, number: int) -> None:
+    """Set the number from whatever Python thread: the last to leave may not be the first."""
+    # From threadpoolctl 3.8 on only the first thread to set a number may, until it is released.
+    release = getattr(library, "clear_controlling_thread", None)
+    if release is None:
+        library.set_num_threads(number)
+        return
+    release(force=True)
+    library.set_num_threads(number)
+    release(force=True)

@@ -1,0 +1,148 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""BLAS has one thread inside learning and prediction, and outside what it had before."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import threadpoolctl
+
+from ilr_dynamics.blas_threads import one_blas_thread
+from ilr_dynamics.regression import ILR
+from ilr_dynamics.robot.description import load_description
+from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
+
+GENERATOR = np.random.default_rng(0)
+X, Y = GENERATOR.normal(size=(60, 2)), GENERATOR.normal(size=(60, 1))
+# Of what has no thread of its own, as some builds of BLAS: then there is nothing to see.
+pytestmark = pytest.mark.skipif(
+    not threadpoolctl.ThreadpoolController().select(user_api="blas").lib_controllers,
+    reason="this machine's BLAS has no threads to set",
+)
+
+
+def threads_of_blas():
+    return {info["num_threads"] for info in threadpoolctl.threadpool_info() if is_blas(info)}
+
+
+def is_blas(info):
+    return info["user_api"] == "blas"
+
+
+@pytest.fixture(autouse=True)
+def two_threads():
+    """What a user has, also on a machine of one core."""
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        yield
+
+
+@pytest.mark.parametrize("learn", ["fit", "partial_fit"])
+def test_learning_has_one_thread_and_gives_the_others_back(learn):
+    model, seen = ILR(3, random_state=0).fit(X, Y), []
+    getattr(model, learn)(X, Y, callback=lambda *_: seen.append(threads_of_blas()))
+    assert seen and all(threads == {1} for threads in seen)
+    assert threads_of_blas() == {2}
+
+
+def test_many_predictions_have_one_thread(monkeypatch):
+    model, seen = ILR(3, random_state=0).fit(X, Y), []
+    kind = type(model._predictive)
+    asked = kind.mean_and_std
+    monkeypatch.setattr(
+        kind, "mean_and_std", lambda *a, **k: seen.append(threads_of_blas()) or asked(*a, **k)
+    )
+    model.predict(X)
+    assert seen == [{1}]
+    assert threads_of_blas() == {2}
+
+
+def test_identified_dynamics_have_one_thread_for_many_samples(monkeypatch):
+    dynamics, seen = IdentifiedDynamics.from_description(load_description("wam4")), []
+    kind = type(dynamics._regressor)
+    asked = kind.__call__
+    monkeypatch.setattr(kind, "__call__", lambda *a: seen.append(threads_of_blas()) or asked(*a))
+    states = GENERATOR.normal(size=(20, 12))
+    dynamics.updated(states, states[:, :4], np.ones(20)).predict(states)
+    assert seen and all(threads == {1} for threads in seen)
+    assert threads_of_blas() == {2}
+
+
+def test_threads_come_back_after_an_error():
+    with pytest.raises(ValueError, match="inside"), one_blas_thread:
+        raise ValueError("inside")
+    assert threads_of_blas() == {2}
+
+
+def test_the_last_to_leave_gives_the_threads_back():
+    """Two fits in two Python threads, the first to begin being the first to end."""
+    first_inside, second_inside, first_left = (threading.Event() for _ in range(3))
+    seen = []
+
+    def first():
+        with one_blas_thread:
+            first_inside.set()
+            second_inside.wait()
+        first_left.set()
+
+    def second():
+        first_inside.wait()
+        with one_blas_thread:
+            second_inside.set()
+            first_left.wait()
+            seen.append(threads_of_blas())
+
+    workers = [threading.Thread(target=target) for target in (first, second)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert seen == [{1}]
+    assert threads_of_blas() == {2}
+
+
+def test_one_query_needs_no_second_thread():
+    """So that the control loop need not ask for what a query of many components costs."""
+    X = GENERATOR.normal(size=(4000, 12))
+    predictor = ILR(1000, random_state=0, max_iterations=2).fit(X, X[:, :4]).predictor()
+    np.ones((400, 400)) @ np.ones((400, 400))  # the other threads are there
+    others = [task for task in Path("/proc/self/task").iterdir() if task.name != own_task()]
+    time.sleep(0.2)  # and have stopped waiting for more of it
+    before = sum(map(processor_time, others))
+    start = processor_time(Path("/proc/self/task") / own_task())
+    for x in np.concatenate([X, 10.0 * X]):
+        predictor(x)
+    used = processor_time(Path("/proc/self/task") / own_task()) - start
+    assert used > 10
+    assert sum(map(processor_time, others)) - before < 0.1 * used
+
+
+def own_task():
+    return str(threading.get_native_id())
+
+
+def processor_time(task):
+    """Of a thread, in ticks of the clock."""
+    return sum(map(int, (task / "stat").read_text().rsplit(")", 1)[1].split()[11:13]))
+
+
+def test_without_threadpoolctl_learning_goes_on_and_says_what_is_missing():
+    code = """
+import sys
+sys.modules["threadpoolctl"] = None
+import numpy as np
+from ilr_dynamics.regression import ILR
+x = np.linspace(0.0, 1.0, 20)[:, None]
+print(ILR(2).fit(x, x).predict(x).shape)
+"""
+    run = subprocess.run(
+        [sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() == "(20, 1)"
+    assert "threadpoolctl is not installed" in run.stderr
