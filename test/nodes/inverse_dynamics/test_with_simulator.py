@@ -158,7 +158,9 @@ def test_files_of_the_driver_agree(driver):
         assert driver.of_node["command.topic"] == "/forward_effort_controller/commands"
 
 
-def test_arm_tracks_an_eight_and_brakes_when_the_node_is_deactivated(observer, driver):
+def test_arm_tracks_an_eight_brakes_without_torques_and_its_processes_end_on_a_signal(
+    observer, driver, processes
+):
     observer.change_state(Transition.TRANSITION_ACTIVATE)
     observer.spin(lambda: observer.mode() == ControllerState.HOLDING)
     model = RigidBodyModel(load_description(driver.robot))
@@ -196,9 +198,7 @@ def test_arm_tracks_an_eight_and_brakes_when_the_node_is_deactivated(observer, d
     observer.spin(lambda: observer.diagnostics.get(SIMULATOR) == "brakes on")
     observer.spin(lambda: observer.diagnostics.get(NODE) == "not active")
 
-
-def test_processes_end_on_a_signal(observer, processes):
-    """Last, as nothing is left for another test."""
+    # Last, as nothing is left: while torques go out the processes end on a signal.
     observer.change_state(Transition.TRANSITION_ACTIVATE)
     for process in processes.values():
         process.send_signal(signal.SIGINT)
