@@ -21,6 +21,7 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
+from ilr_dynamics.blas_threads import one_blas_thread
 from ilr_dynamics.regression import ILR, inference
 from ilr_dynamics.regression.inference import InferenceResult, IterationCallback, start
 from ilr_dynamics.regression.initialization import (
@@ -176,6 +177,8 @@ def _all_components_asked() -> Iterator[None]:
         inference.OF_ALL_INTERVAL = usual
 
 
+# As `fit` has it, which is what calls this inference.
+@one_blas_thread
 def _iterated(
     X: Array, Y: Array, n_components: int, n_iterations: int, clock: Clock
 ) -> InferenceResult:
