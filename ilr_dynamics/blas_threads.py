@@ -5,11 +5,9 @@ One thread of BLAS while many small matrix products are computed.
 
 The wheels of NumPy and of SciPy bring an OpenBLAS each. After a product its threads wait for the
 next one without sleeping, for some milliseconds: those of the one hold the core that those of the
-other need, or that another program has. On two cores, a product of NumPy and a factorisation of
-SciPy in turn (200 x 200) take 1 ms with one thread, 16 ms with two, and 0.4 s with two beside
-three busy programs. The products of this package are small, and there are thousands of them: on a
-quiet machine two threads save a tenth of the time for nearly twice the work, beside others they
-take several times as long.
+other need, or that another program has. The products of this package are small, and there are
+thousands of them: a second thread saves little on a quiet machine, and costs a multiple beside
+other programs. `make bench NAME=fit ARGS="--only beside"` measures what these do to learning.
 """
 
 from __future__ import annotations
