@@ -24,6 +24,9 @@ activate_environment() {
     fi
     export VIRTUAL_ENV=$venv PATH=$venv/bin:$PATH
     export ROS_LOG_DIR=$root/log/ros MPLCONFIGDIR=$root/log/matplotlib
+    # Some containers set it. Each of the many Pythons that demo and tests start would compile NumPy,
+    # SciPy and ROS 2 anew, for seconds.
+    unset PYTHONDONTWRITEBYTECODE
 }
 
 activate_wheels() {
