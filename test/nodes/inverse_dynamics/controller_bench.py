@@ -208,8 +208,10 @@ class Bench:
 
     def diagnosis(self, moving=True):
         """Level, text and values of a whole period from now on."""
+        # Those of before may still be on their way.
+        now = time.time()
         self.diagnostics.clear()
-        while len(self.diagnostics) < 2:
+        while sum(seconds(told.header.stamp) > now for told in self.diagnostics) < 2:
             if moving:
                 self.cycle()
             else:
@@ -239,6 +241,10 @@ class Bench:
 def stamp(seconds: float) -> Time:
     sec, nanosec = divmod(round(1e9 * seconds), 1_000_000_000)
     return Time(sec=sec, nanosec=nanosec)
+
+
+def seconds(stamp: Time) -> float:
+    return stamp.sec + 1e-9 * stamp.nanosec
 
 
 def trajectory(joints: list[str], path: JointPath, approach: float = 0.0) -> JointTrajectory:
