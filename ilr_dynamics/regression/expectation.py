@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from ..blas_threads import map_on_threads
 from .products import form_coefficients, pairwise_products, scatter_matrices
 
 __all__ = ["Expectation"]
@@ -63,6 +64,10 @@ class Expectation:
         self._weights = weights[tree.indices]
         starts = np.arange(0, Z.shape[0], LEAF_SIZE)
         self._leaves = [slice(start, start + LEAF_SIZE) for start in starts]
+        self._blocks = [
+            self._leaves[first : first + BLOCK_LEAVES]
+            for first in range(0, len(self._leaves), BLOCK_LEAVES)
+        ]
         p = Z.shape[1]
         self._products: Array | None = None
         if 4 * Z.shape[0] * p * (p + 1) <= MAX_KEPT_BYTES:
@@ -112,20 +117,22 @@ class Expectation:
 
     def _relevant(self, coefficients: Array) -> list[Indices]:
         """Components that matter to any sample of each leaf."""
-        candidates = []
-        for first in range(0, len(self._leaves), BLOCK_LEAVES):
-            leaves = self._leaves[first : first + BLOCK_LEAVES]
+
+        def relevant(leaves: list[slice]) -> list[Indices]:
             rows = slice(leaves[0].start, leaves[-1].stop)
             log_rho = self._products_of(rows) @ coefficients.T
             log_rho -= log_rho.max(axis=1, keepdims=True)
-            for leaf in leaves:
-                largest = log_rho[leaf.start - rows.start : leaf.stop - rows.start].max(axis=0)
-                candidates.append(np.flatnonzero(largest > NEGLIGIBLE_LOG_SHARE))
-        return candidates
+            # Several times faster than np.maximum.reduceat.
+            largest = (
+                log_rho[leaf.start - rows.start : leaf.stop - rows.start].max(axis=0)
+                for leaf in leaves
+            )
+            return [np.flatnonzero(of_leaf > NEGLIGIBLE_LOG_SHARE) for of_leaf in largest]
+
+        return [chosen for block in map_on_threads(relevant, self._blocks) for chosen in block]
 
     def _leaf_products(self) -> Iterator[Array]:
-        for first in range(0, len(self._leaves), BLOCK_LEAVES):
-            leaves = self._leaves[first : first + BLOCK_LEAVES]
+        for leaves in self._blocks:
             products = self._products_of(slice(leaves[0].start, leaves[-1].stop))
             for leaf in leaves:
                 yield products[leaf.start - leaves[0].start : leaf.stop - leaves[0].start]
