@@ -100,6 +100,8 @@ def parse_learning_options(
         settings,
         joint_names=tuple(options.joints),
         robot=options.robot,
+        # A link of the file's arm need not be one of another.
+        tool_frame=settings.tool_frame if options.robot == settings.robot else "",
         driver_compensates_gravity=options.driver_compensates_gravity,
         model={
             **settings.model,

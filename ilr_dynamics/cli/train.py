@@ -25,6 +25,7 @@ from ilr_dynamics.learning import (
     snapshot_metadata,
 )
 from ilr_dynamics.recording import Samples, concatenate
+from ilr_dynamics.robot.description import load_description
 
 __all__ = ["main"]
 
@@ -111,6 +112,9 @@ def _train(options: argparse.Namespace, settings: LearningSettings) -> None:
     output = Path(options.output)
     if not output.parent.is_dir():
         raise SnapshotError(f"there is no folder {output.parent}; expected one for {output.name}")
+    if settings.robot is not None:
+        for text in load_description(settings.robot, settings.tool_frame).warnings:
+            print(f"train: {text}", file=sys.stderr)
     known = load_compatible_snapshot(options.snapshot, settings) if options.snapshot else None
     with ProgressBar() as progress:
         parts = [read_samples(bag, settings, progress) for bag in options.bags]

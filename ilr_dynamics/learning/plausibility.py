@@ -60,7 +60,7 @@ def implausible_torques(samples: Samples, settings: LearningSettings) -> str:
         return ""
     chosen = slice(None, None, -(-samples.n_used // ENOUGH))
     X, Y = samples.X[chosen], samples.Y[chosen]
-    model = RigidBodyModel(load_description(settings.robot))
+    model = RigidBodyModel(load_description(settings.robot, settings.tool_frame))
     torque = np.array([model.inverse_dynamics(*np.split(x, 3)) for x in X])
     distance = float(np.linalg.norm(Y - torque) / np.linalg.norm(torque))
     share = float(np.vdot(Y, torque) / np.vdot(torque, torque))

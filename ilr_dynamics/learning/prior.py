@@ -90,7 +90,7 @@ def model_to_update(model: MixtureRegressor | None, settings: LearningSettings) 
 def _identified_dynamics(settings: LearningSettings) -> IdentifiedDynamics:
     """Dynamics of the described arm, before any data."""
     assert settings.robot is not None
-    description = load_description(settings.robot)
+    description = load_description(settings.robot, settings.tool_frame)
     if description.n_joints != len(settings.joint_names):
         raise LearnerError(
             f"the robot {settings.robot} has {description.n_joints} joints, expected "

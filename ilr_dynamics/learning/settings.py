@@ -50,6 +50,8 @@ class LearningSettings:
         Arm of the package or path of a URDF file, whose dynamics are identified along with the
         local models and speak where these have no data; None: there the model says it does not
         know.
+    tool_frame : str
+        Link of that file that is the arm's tool point; empty: found (`load_description`).
     effective_samples : bool
         Whether samples count by what they say (`recording_weights`): a minute of standing still no
         more than its first moment; to a model without identified dynamics a sample in which a
@@ -67,6 +69,7 @@ class LearningSettings:
     samples: SampleSettings = SampleSettings()
     limits: BagLimits = BagLimits()
     robot: str | None = None
+    tool_frame: str = ""
     effective_samples: bool = True
     directories: tuple[str, ...] | None = None
 

@@ -4,9 +4,13 @@
 
 from __future__ import annotations
 
-from ilr_dynamics.nodes.parameter_table import ParameterRow as Row
+from collections.abc import Callable, Mapping
+from typing import Any
 
-__all__ = ["ARM", "INTERFACE", "STATE_TOPIC"]
+from ilr_dynamics.nodes.parameter_table import ParameterRow as Row
+from ilr_dynamics.robot.description import RobotDescription, load_description
+
+__all__ = ["ARM", "INTERFACE", "STATE_TOPIC", "load_arm"]
 
 ARM = (
     Row("robot", "wam4", "arm of the package or path of a URDF file", read_only=True),
@@ -14,6 +18,13 @@ ARM = (
         "joints",
         ["j1", "j2", "j3", "j4"],
         "names of the joints in messages, from base to tool",
+        read_only=True,
+    ),
+    Row(
+        "tool_frame",
+        "",
+        "link whose origin is the tool point; empty: the arm's end, of several the only one with "
+        "mass, or tool0, flange, the first by name",
         read_only=True,
     ),
 )
@@ -33,3 +44,24 @@ INTERFACE = (
         read_only=True,
     ),
 )
+
+
+def load_arm(values: Mapping[str, Any], warn: Callable[[str], object]) -> RobotDescription:
+    """Load the arm that a node's parameters name.
+
+    Parameters
+    ----------
+    values : mapping
+        Values of `ARM`.
+    warn : callable
+        Takes each text that says what was put up with.
+
+    Raises
+    ------
+    RobotDescriptionError
+        If it cannot be loaded (`load_description`).
+    """
+    description = load_description(values["robot"], values["tool_frame"])
+    for text in description.warnings:
+        warn(text)
+    return description

@@ -21,6 +21,7 @@ from sensor_msgs.msg import JointState
 from ilr_dynamics.exceptions import IlrDynamicsError
 from ilr_dynamics.learning.process import CHRT
 from ilr_dynamics.nodes import qos
+from ilr_dynamics.nodes.arm_parameters import load_arm
 from ilr_dynamics.nodes.control_loop import ControlLoop
 from ilr_dynamics.nodes.control_settings import ControlSettings
 from ilr_dynamics.nodes.diagnostics import (
@@ -44,7 +45,7 @@ from ilr_dynamics.nodes.parameters import PARAMETERS
 from ilr_dynamics.nodes.prompt_executor import PromptExecutor
 from ilr_dynamics.nodes.realtime import PRIORITY_ROW, take_realtime_priority
 from ilr_dynamics.nodes.shutdown import StopRequest
-from ilr_dynamics.robot.description import RobotDescription, load_description
+from ilr_dynamics.robot.description import RobotDescription
 
 __all__ = ["InverseDynamicsNode", "main"]
 
@@ -86,7 +87,7 @@ class InverseDynamicsNode(LifecycleNode):
         """Check the parameters and build what they describe."""
         try:
             values = read(self, PARAMETERS)
-            self._description = load_description(values["robot"])
+            self._description = load_arm(values, self._warn_of_arm)
             settings = ControlSettings.from_values(values, self._description)
             self._loop = ControlLoop(
                 self, values, settings, self._description, self._requests, self._log
@@ -101,6 +102,10 @@ class InverseDynamicsNode(LifecycleNode):
         text = f"configured for {self._description.name}, {values['controller']}"
         self._log.info("configured", text)
         return super().on_configure(state)
+
+    def _warn_of_arm(self, text: str) -> None:
+        # Each is an event of its own: none of them is to be counted instead of said.
+        self._log.warning(text, text)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Let torque go out."""

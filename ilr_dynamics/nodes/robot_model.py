@@ -66,7 +66,7 @@ def read_robot_model(parameter_files: Sequence[Path]) -> RobotModel | None:
         If a file cannot be read, or there are not as many names as joints.
     """
     values = read_complete_parameters(parameter_files, "/visualizer", SHOWN_ARM)
-    description = load_description(values["robot"])
+    description = load_description(values["robot"], values["tool_frame"])
     if root_link(description) != values["frame"]:
         return None
     return RobotModel(urdf_text(description, values["joints"]), values["state.topic"])

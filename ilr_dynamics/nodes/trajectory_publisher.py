@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
@@ -21,12 +21,11 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from ilr_dynamics.control import joint_order
 from ilr_dynamics.exceptions import IlrDynamicsError, InvalidDataError, TrajectoryError
 from ilr_dynamics.nodes import qos
-from ilr_dynamics.nodes.arm_parameters import ARM
+from ilr_dynamics.nodes.arm_parameters import ARM, load_arm
 from ilr_dynamics.nodes.messages import seconds
 from ilr_dynamics.nodes.parameter_table import ParameterRow as Row
 from ilr_dynamics.nodes.parameter_table import declare, read
 from ilr_dynamics.nodes.shutdown import StopRequest
-from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.joint_motion import JointMotion
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 from ilr_dynamics.robot.tool_paths import joint_path, tool_path, tool_path_names
@@ -84,7 +83,7 @@ class TrajectoryPublisher(Node):
         declare(self, PARAMETERS)
         self._values = read(self, PARAMETERS)
         self._joints = tuple(self._values["joints"])
-        self._motion = _motion(self._values, self._joints)
+        self._motion = _motion(self._values, self._joints, self.get_logger().warning)
         self._end = self._values["lead_in"] + self._motion.times[-1]
         self._left = self._values["repeat"]
         self.phase = Phase.RESTING
@@ -187,10 +186,12 @@ def trajectory_message(joints: Sequence[str], motion: JointMotion) -> JointTraje
     return message
 
 
-def _motion(values: Mapping[str, Any], joints: Sequence[str]) -> JointMotion:
+def _motion(
+    values: Mapping[str, Any], joints: Sequence[str], warn: Callable[[str], object]
+) -> JointMotion:
     name, rate = values["trajectory"], values["rate"]
     if not name.endswith((".csv", ".yaml")):
-        model = RigidBodyModel(load_description(values["robot"]))
+        model = RigidBodyModel(load_arm(values, warn))
         return joint_path(tool_path(name), model, rate)
     waypoints = read_waypoints(name)
     try:

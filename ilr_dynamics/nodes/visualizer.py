@@ -20,6 +20,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from ilr_dynamics.control import joint_order
 from ilr_dynamics.exceptions import IlrDynamicsError, InvalidDataError
 from ilr_dynamics.nodes import qos
+from ilr_dynamics.nodes.arm_parameters import load_arm
 from ilr_dynamics.nodes.confidence_marker import confidence_markers
 from ilr_dynamics.nodes.file_parameters import DIRECTORIES
 from ilr_dynamics.nodes.local_model_markers import LocalModelMarkers
@@ -30,7 +31,6 @@ from ilr_dynamics.nodes.parameter_table import declare, read
 from ilr_dynamics.nodes.robot_model import SHOWN_ARM
 from ilr_dynamics.nodes.shutdown import StopRequest
 from ilr_dynamics.nodes.torque_bars import TorqueBars
-from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 from ilr_dynamics.robot.visual_shapes import visual_shapes
 from ilr_dynamics_msgs.msg import ControllerState
@@ -66,7 +66,7 @@ class Visualizer(Node):
         super().__init__("visualizer")
         declare(self, PARAMETERS)
         values = read(self, PARAMETERS)
-        description = load_description(values["robot"])
+        description = load_arm(values, self.get_logger().warning)
         self._joints = tuple(values["joints"])
         self._model = RigidBodyModel(description)
         self._shapes = visual_shapes(description)

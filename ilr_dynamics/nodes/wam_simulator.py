@@ -26,6 +26,7 @@ from std_srvs.srv import Trigger
 from ilr_dynamics.control import joint_order
 from ilr_dynamics.exceptions import IlrDynamicsError, InvalidDataError, InvalidParameterError
 from ilr_dynamics.nodes import qos
+from ilr_dynamics.nodes.arm_parameters import load_arm
 from ilr_dynamics.nodes.diagnostics import diagnostic_array
 from ilr_dynamics.nodes.event_log import EventLog
 from ilr_dynamics.nodes.garbage import QuietCollector
@@ -35,7 +36,6 @@ from ilr_dynamics.nodes.prompt_executor import PromptExecutor
 from ilr_dynamics.nodes.realtime import PRIORITY_ROW, take_realtime_priority
 from ilr_dynamics.nodes.shutdown import StopRequest
 from ilr_dynamics.nodes.simulator_parameters import PARAMETERS
-from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.driver import DriverEvent, EventKind
 from ilr_dynamics.robot.plant import WamPlant
 from ilr_dynamics.robot.plant_config import load_plant_config
@@ -111,7 +111,7 @@ class WamSimulator(Node):
 
     def _simulated_arm(self) -> SimulatedArm:
         values = self._values
-        description = load_description(values["robot"])
+        description = load_arm(values, self.get_logger().warning)
         if len(set(self._joints)) != description.n_joints:
             raise InvalidParameterError(
                 f"parameter joints is {list(self._joints)}: expected {description.n_joints} "

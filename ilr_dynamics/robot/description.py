@@ -13,6 +13,8 @@ import numpy as np
 
 from ilr_dynamics.exceptions import RobotDescriptionError
 from ilr_dynamics.robot.arrays import FloatArray, read_only
+from ilr_dynamics.robot.moving_bodies import check_bodies, links_fixed_to, read_inertials
+from ilr_dynamics.robot.tool_frame import find_tool_frame, named_tool_frame
 
 __all__ = ["DESCRIPTION_FOLDER", "RobotDescription", "load_description"]
 
@@ -41,6 +43,8 @@ class RobotDescription:
         Link whose origin is the tool point.
     gear_matrix : ndarray of shape (n_joints, n_joints) or None
         Motor angles per joint angle, a row a motor, invertible; None if the URDF names no motors.
+    warnings : tuple of str
+        What was put up with, for who starts a program with this arm.
 
     Notes
     -----
@@ -58,6 +62,7 @@ class RobotDescription:
     torque_limit: FloatArray
     tool_frame: str
     gear_matrix: FloatArray | None
+    warnings: tuple[str, ...]
 
     @property
     def n_joints(self) -> int:
@@ -65,7 +70,7 @@ class RobotDescription:
         return len(self.joint_names)
 
 
-def load_description(robot: str | Path, tool_frame: str | None = None) -> RobotDescription:
+def load_description(robot: str | Path, tool_frame: str = "") -> RobotDescription:
     """Load the description of an arm.
 
     Parameters
@@ -73,7 +78,8 @@ def load_description(robot: str | Path, tool_frame: str | None = None) -> RobotD
     robot : str or Path
         Name of an arm that comes with the package, such as ``"wam4"``, or the path of a URDF file.
     tool_frame : str, optional
-        Link whose origin is the tool point. By default the only link at the end of the arm.
+        Link whose origin is the tool point. By default the end of the arm; of several the only
+        one with mass, or by its name, and a warning says which.
 
     Returns
     -------
@@ -83,13 +89,23 @@ def load_description(robot: str | Path, tool_frame: str | None = None) -> RobotD
     ------
     RobotDescriptionError
         If there is no such robot or file, if it is not a URDF, if its moving joints are not one
-        chain of revolute joints with complete limits, or if its motors do not fit the joints.
+        chain of revolute joints with complete limits, if one of them moves no mass or an inertial
+        that no body has, if no joint carries the tool frame, or if its motors do not fit.
     """
     path = _urdf_path(robot)
     root = _parse(path)
     joints = [_Joint(path, element) for element in root.findall("joint")]
-    links = [link.get("name", "") for link in root.findall("link")]
     chain = _moving_chain(path, joints)
+    fixed = _fixed_links(joints)
+    bodies = {joint.name: links_fixed_to(joint.child, fixed) for joint in chain}
+    carried = [link for body in bodies.values() for link in body]
+    inertials = read_inertials(path, root, carried)
+    warnings = check_bodies(path, root, bodies, inertials)
+    if tool_frame:
+        tool = named_tool_frame(path, tool_frame, carried)
+    else:
+        tool, warning = find_tool_frame(path, bodies[chain[-1].name], fixed, inertials)
+        warnings += [warning] if warning else []
     return RobotDescription(
         name=root.get("name", path.stem),
         urdf_path=path,
@@ -98,8 +114,9 @@ def load_description(robot: str | Path, tool_frame: str | None = None) -> RobotD
         position_upper=read_only([joint.limits[1] for joint in chain]),
         velocity_limit=read_only([joint.limits[2] for joint in chain]),
         torque_limit=read_only([joint.limits[3] for joint in chain]),
-        tool_frame=_tool_frame(path, joints, links, tool_frame),
+        tool_frame=tool,
         gear_matrix=_gear_matrix(path, root, [joint.name for joint in chain]),
+        warnings=tuple(warnings),
     )
 
 
@@ -195,26 +212,21 @@ def _moving_chain(path: Path, joints: list[_Joint]) -> list[_Joint]:
     if n_moving == 0:
         raise RobotDescriptionError(f"{path}: no revolute joint, expected at least one")
     if len(by_depth) != n_moving:
+        names = ", ".join(joint.name for joint in joints if joint.moves)
         raise RobotDescriptionError(
-            f"{path}: {n_moving} revolute joints branch, expected one chain from base to tool"
+            f"{path}: {n_moving} revolute joints branch ({names}), expected one chain from base "
+            "to tool; make those of a gripper or a second arm fixed"
         )
     return [by_depth[index] for index in range(n_moving)]
 
 
-def _tool_frame(path: Path, joints: list[_Joint], links: list[str], wanted: str | None) -> str:
-    parents = {joint.parent for joint in joints}
-    ends = [link for link in links if link not in parents]
-    if wanted is None and len(ends) == 1:
-        return ends[0]
-    if wanted is None:
-        raise RobotDescriptionError(
-            f"{path}: links {', '.join(ends)} end the arm, expected a tool_frame that chooses one"
-        )
-    if wanted not in links:
-        raise RobotDescriptionError(
-            f"{path}: no link '{wanted}' for the tool frame, expected one of {', '.join(links)}"
-        )
-    return wanted
+def _fixed_links(joints: list[_Joint]) -> dict[str, list[str]]:
+    """Return the links that fixed joints hang on each link."""
+    fixed: dict[str, list[str]] = {}
+    for joint in joints:
+        if not joint.moves:
+            fixed.setdefault(joint.parent, []).append(joint.child)
+    return fixed
 
 
 def _gear_matrix(path: Path, root: ElementTree.Element, joints: list[str]) -> FloatArray | None:

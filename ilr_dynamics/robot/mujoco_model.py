@@ -7,15 +7,19 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 
 import mujoco
+import numpy as np
 import numpy.typing as npt
 
 from ilr_dynamics.exceptions import RobotDescriptionError
 from ilr_dynamics.robot.description import RobotDescription
+from ilr_dynamics.robot.moment_rounding import MOMENTS, tensor_of
 
 __all__ = ["build_mujoco_model"]
 
 # The stiffest constraint MuJoCo allows: a sticking joint then creeps by about 1e-6 rad/s.
 _STICK_IMPEDANCE = (0.9999, 0.9999, 0.001, 0.5, 2.0)
+# Share of the largest moment by which moments are clear of what MuJoCo refuses.
+_BEYOND_BOUND = 1e-9
 
 
 def build_mujoco_model(
@@ -27,8 +31,9 @@ def build_mujoco_model(
 ) -> mujoco.MjModel:
     """Build the model that MuJoCo simulates, without dry friction.
 
-    It has no shapes: their meshes may be missing, they would collide with each other, and masses
-    are those of the inertials alone, as everywhere else.
+    Moments of inertia that rounding made such as no body has, which MuJoCo does not take, are
+    changed by as little. It has no shapes: their meshes may be missing, they would collide with
+    each other, and masses are those of the inertials alone, as everywhere else.
 
     Parameters
     ----------
@@ -52,7 +57,7 @@ def build_mujoco_model(
         If MuJoCo cannot read the URDF or orders its joints differently.
     """
     try:
-        model = mujoco.MjModel.from_xml_string(_without_shapes(description))
+        model = mujoco.MjModel.from_xml_string(_mujoco_text(description))
     except ValueError as error:
         raise RobotDescriptionError(f"{description.urdf_path}: {error}") from error
     names = tuple(model.joint(index).name for index in range(model.njnt))
@@ -70,10 +75,30 @@ def build_mujoco_model(
     return model
 
 
-def _without_shapes(description: RobotDescription) -> str:
+def _mujoco_text(description: RobotDescription) -> str:
+    """Return the URDF as MuJoCo takes it."""
     root = ElementTree.parse(description.urdf_path).getroot()
     for link in root.findall("link"):
         for kind in ("visual", "collision"):
             for shape in link.findall(kind):
                 link.remove(shape)
+    for inertia in root.findall("link/inertial/inertia"):
+        _make_consistent(inertia)
     return ElementTree.tostring(root, encoding="unicode")
+
+
+def _make_consistent(inertia: ElementTree.Element) -> None:
+    """Raise the smaller principal moments to where their sum is the largest, were it less."""
+    try:
+        values = {name: float(inertia.attrib[name]) for name in MOMENTS}
+        moments, axes = np.linalg.eigh(tensor_of(values))
+    except (KeyError, ValueError, np.linalg.LinAlgError):
+        # Of a link that no joint carries: MuJoCo says what it thinks of it.
+        return
+    wanted = (1.0 + _BEYOND_BOUND) * moments[2]
+    if moments[0] + moments[1] < wanted:
+        moments[:2] = np.maximum(moments[1], 0.5 * wanted)
+        moments[0] = wanted - moments[1]
+        tensor = axes @ np.diag(moments) @ axes.T
+        for name, place in MOMENTS.items():
+            inertia.set(name, repr(float(tensor[place])))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ilr_dynamics.cli.learning_options import add_learning_options, parse_learning_options
 from ilr_dynamics.cli.train import main
 from ilr_dynamics.learning import learn_from_recording
 from ilr_dynamics.learning.prior import RESIDUAL_SHARE
@@ -114,3 +116,14 @@ def test_parameters_that_the_node_would_refuse_are_refused(
     assert main([str(bag_of_four_joints), "-o", str(output), "--params-file", str(file)]) == 1
     assert re.search(message, capsys.readouterr().err)
     assert not output.exists()
+
+
+def test_the_tool_frame_is_that_of_the_parameter_file_and_its_arm(tmp_path):
+    text = (CONFIG / "wam4.yaml").read_text().replace('tool_frame: ""', "tool_frame: forearm")
+    file = tmp_path / "arm.yaml"
+    file.write_text(text)
+    for options, tool in (([], "forearm"), (["--robot", "wam7"], "")):
+        parser = argparse.ArgumentParser()
+        add_learning_options(parser)
+        _, settings = parse_learning_options(parser, ["--params-file", str(file), *options])
+        assert settings.tool_frame == tool

@@ -68,6 +68,11 @@ def test_joints_of_another_arm_are_refused(tmp_path):
         read_robot_model([CONFIG / "wam4.yaml", changed(tmp_path, joints=["j1"])])
 
 
+def test_a_tool_frame_that_the_arm_has_not_is_refused(tmp_path):
+    with pytest.raises(RobotDescriptionError, match="'hand' for the parameter tool_frame"):
+        read_robot_model([CONFIG / "wam4.yaml", changed(tmp_path, tool_frame="hand")])
+
+
 def executable() -> str | None:
     """Return that of robot_state_publisher, which wheels do not bring."""
     name = "robot_state_publisher"

@@ -13,6 +13,8 @@ from ilr_dynamics.robot.description import load_description
 JOINT = """<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>
 <axis xyz="0 0 1"/><limit {limit}/></joint>"""
 JOINT_RATIO = '<joint name="a" ratio="5"/>'
+INERTIAL = """<inertial><mass value="1"/>
+<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>"""
 LIMIT = 'lower="-1" upper="1" effort="5" velocity="2"'
 
 
@@ -22,7 +24,7 @@ def joint(name="a", kind="revolute", parent="base", child="tip", limit=LIMIT):
 
 def urdf(tmp_path: Path, *joints: str, links=("base", "tip")) -> Path:
     path = tmp_path / "arm.urdf"
-    body = "".join(f'<link name="{link}"/>' for link in links) + "".join(joints)
+    body = "".join(f'<link name="{link}">{INERTIAL}</link>' for link in links) + "".join(joints)
     path.write_text(f'<robot name="arm">{body}</robot>')
     return path
 
@@ -213,17 +215,3 @@ def test_loop_of_links_is_refused(tmp_path):
     path = urdf(tmp_path, joint("a"), joint("b", parent="tip", child="base"))
     with pytest.raises(RobotDescriptionError, match="loop"):
         load_description(path)
-
-
-def test_tool_frame_must_be_chosen_where_the_arm_has_several_ends(tmp_path):
-    path = urdf(
-        tmp_path,
-        joint("a"),
-        joint("camera_mount", kind="fixed", child="camera"),
-        links=("base", "tip", "camera"),
-    )
-    with pytest.raises(RobotDescriptionError, match="tip, camera end the arm"):
-        load_description(path)
-    assert load_description(path, tool_frame="tip").tool_frame == "tip"
-    with pytest.raises(RobotDescriptionError, match="no link 'hand'"):
-        load_description(path, tool_frame="hand")

@@ -203,7 +203,9 @@ def test_malformed_torque_is_refused(torque):
 def test_numbers_of_another_arm_are_refused(tmp_path):
     path = tmp_path / "arm.urdf"
     path.write_text(
-        '<robot name="arm"><link name="base"/><link name="tip"/>'
+        '<robot name="arm"><link name="base"/><link name="tip">'
+        '<inertial><mass value="1"/>'
+        '<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
         '<joint name="a" type="revolute"><parent link="base"/><child link="tip"/>'
         '<limit lower="-1" upper="1" effort="5" velocity="2"/></joint></robot>'
     )

@@ -325,10 +325,12 @@ def test_results_are_not_overwritten_by_the_next_call(wam4):
     np.testing.assert_array_equal(first, kept)
 
 
-def test_urdf_without_masses_is_no_rigid_body(tmp_path):
+def test_urdf_that_mujoco_cannot_read_is_named(tmp_path):
     path = tmp_path / "arm.urdf"
     path.write_text(
-        '<robot name="arm"><link name="base"/><link name="tip"/>'
+        '<robot name="arm"><link name="base"/><link name="tip">'
+        '<inertial><mass value="1"/>'
+        '<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
         '<joint name="a" type="revolute"><parent link="base"/><child link="tip"/>'
         '<axis xyz="0 0 0"/><limit lower="-1" upper="1" effort="5" velocity="2"/></joint></robot>'
     )

@@ -142,7 +142,9 @@ def test_rate_must_be_positive():
 def test_arm_with_another_number_of_joints_is_refused(tmp_path):
     path = tmp_path / "arm.urdf"
     path.write_text(
-        '<robot name="arm"><link name="base"/><link name="tip"/>'
+        '<robot name="arm"><link name="base"/><link name="tip">'
+        '<inertial><mass value="1"/>'
+        '<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
         '<joint name="a" type="revolute"><parent link="base"/><child link="tip"/>'
         '<limit lower="-1" upper="1" effort="5" velocity="2"/></joint></robot>'
     )

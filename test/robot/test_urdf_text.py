@@ -13,8 +13,11 @@ from ilr_dynamics.robot.rigid_body import RigidBodyModel
 from ilr_dynamics.robot.urdf_text import root_link, urdf_text
 
 LIMIT = '<limit lower="-1" upper="1" effort="5" velocity="2"/>'
+INERTIAL = """<inertial><mass value="1"/>
+<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>"""
 ARM = f"""<robot name="arm">
-<link name="tip"/><link name="middle"/><link name="flange"/><link name="foot"/>
+<link name="tip"/><link name="middle">{INERTIAL}</link><link name="flange">{INERTIAL}</link>
+<link name="foot"/>
 <joint name="a" type="revolute"><parent link="foot"/><child link="middle"/>{LIMIT}</joint>
 <joint name="b" type="revolute"><parent link="middle"/><child link="flange"/>{LIMIT}
 <mimic joint="a" multiplier="2"/></joint>

@@ -10,7 +10,9 @@ from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.visual_shapes import ShapeKind, visual_shapes
 
 URDF = """<robot name="arm"><material name="red"><color rgba="1 0 0 1"/></material>
-<link name="base"/><link name="tip"><visual>{visual}</visual></link>
+<link name="base"/><link name="tip"><inertial><mass value="1"/>
+<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
+<visual>{visual}</visual></link>
 <joint name="a" type="revolute"><parent link="base"/><child link="tip"/>
 <limit lower="-1" upper="1" effort="5" velocity="2"/></joint></robot>"""
 

@@ -26,18 +26,20 @@ from controller_bench import COMMAND, PARAMETERS, Bench  # noqa: E402
 
 
 @contextmanager
-def running_bench(folder, stderr=None):
-    """A configured node that may use a folder, and an arm for it, in a domain of their own.
+def running_bench(folder, stderr=None, parameters=(), configures=True):
+    """A node that may use a folder, and an arm for it, in a domain of their own.
 
-    What it logs goes to ``stderr``, a file descriptor, if there is one.
+    It is configured, or refuses to be. What it logs goes to ``stderr``, a file, if there is one;
+    ``parameters`` are given to it at its start.
     """
     with ExitStack() as stack:
         domain = stack.enter_context(OwnDomain())
         home = stack.enter_context(TemporaryDirectory())
         environment = {**os.environ, **domain.environment(), "ROS_HOME": home}
-        directories = ["-p", f"files.directories:=['{folder}', '/nowhere']"]
+        more = [f"files.directories:=['{folder}', '/nowhere']", *parameters]
+        options = [word for value in more for word in ("-p", value)]
         process = stack.enter_context(
-            subprocess.Popen([*COMMAND, *PARAMETERS, *directories], env=environment, stderr=stderr)
+            subprocess.Popen([*COMMAND, *PARAMETERS, *options], env=environment, stderr=stderr)
         )
         stack.callback(process.kill)
         context = rclpy.Context()
@@ -49,7 +51,7 @@ def running_bench(folder, stderr=None):
         stack.callback(executor.shutdown)
         executor.add_node(node)
         bench = Bench(node, executor, process)
-        assert bench.change_state(Transition.TRANSITION_CONFIGURE)
+        assert bench.change_state(Transition.TRANSITION_CONFIGURE) is configures
         yield bench
 
 

@@ -4,6 +4,7 @@
 
 import fcntl
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -14,6 +15,7 @@ from controller_bench import COMMAND, CYCLE, NAME, PARAMETERS, RATE_LIMIT, traje
 from lifecycle_msgs.msg import Transition
 from std_srvs.srv import Trigger
 
+from ilr_dynamics.robot.description import load_description
 from ilr_dynamics_msgs.srv import UpdateModel
 
 
@@ -77,6 +79,45 @@ def test_node_does_not_start_with_parameters_out_of_range(value, text):
     assert ended.returncode == 1
     assert f"not started: {text}" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+WAM4 = load_description("wam4").urdf_path.read_text()
+
+
+def configuration_log(start_bench, folder, urdf, configures, *parameters):
+    """What a node says that is configured with another URDF."""
+    path, log = folder / "arm.urdf", folder / "log"
+    path.write_text(urdf)
+    with log.open("wb") as stderr:
+        options = (f"robot:={path}", *parameters)
+        with start_bench(stderr=stderr, parameters=options, configures=configures):
+            return log.read_text()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "new", "words"),
+    [
+        ('mass value="3.8749"', 'mass value="8,0"', "link 'shoulder_pitch' has mass='8,0'"),
+        ('mass value="3.8749"', 'mass value="-3.8749"', "has a mass of -3.8749 kg"),
+        ("(?s)(name=.forearm.>).*?</inertial>", r"\1", "link 'forearm', which joint 'j4' moves"),
+    ],
+)
+def test_masses_that_no_body_has_are_refused(start_bench, tmp_path, pattern, new, words):
+    urdf, count = re.subn(pattern, new, WAM4)
+    assert count == 1
+    log = configuration_log(start_bench, tmp_path, urdf, False)
+    assert "not configured: " in log and words in log
+
+
+def test_what_is_put_up_with_is_logged_and_the_tool_frame_can_be_set(start_bench, tmp_path):
+    more = """<link name="eye"/><joint name="eye_fixed" type="fixed"><parent link="forearm"/>
+<child link="eye"/></joint></robot>"""
+    urdf = WAM4.replace("</robot>", more)
+    text = "the links eye, tool end the arm; taken as the tool frame is 'eye', the first by name"
+    assert text in configuration_log(start_bench, tmp_path, urdf, True)
+    assert text not in configuration_log(start_bench, tmp_path, urdf, True, "tool_frame:=tool")
+    log = configuration_log(start_bench, tmp_path, urdf, False, "tool_frame:=hand")
+    assert "no moving joint carries a link 'hand' for the parameter tool_frame" in log
 
 
 def test_arm_is_held_while_nobody_reads_the_log(start_bench):

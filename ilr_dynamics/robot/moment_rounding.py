@@ -1,0 +1,75 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""How far a published inertia tensor may be from the one that was rounded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+import numpy as np
+
+from ilr_dynamics.robot.arrays import FloatArray
+
+__all__ = ["MOMENTS", "rounding_of", "tensor_of"]
+
+# Names of a URDF's moments, and where in the tensor they stand.
+MOMENTS = {
+    "ixx": (0, 0),
+    "ixy": (0, 1),
+    "ixz": (0, 2),
+    "iyy": (1, 1),
+    "iyz": (1, 2),
+    "izz": (2, 2),
+}
+
+
+def tensor_of(values: Mapping[str, float]) -> FloatArray:
+    """Return the symmetric tensor, of shape (3, 3), of six moments by their names."""
+    tensor = np.zeros((3, 3))
+    for name, (row, column) in MOMENTS.items():
+        tensor[row, column] = tensor[column, row] = values[name]
+    return tensor
+
+
+def rounding_of(texts: Mapping[str, str]) -> FloatArray:
+    """Return by how much the moments may have been rounded.
+
+    A tensor is published to a number of decimals or of significant digits, the same for all its
+    moments, and zeros at the end get lost: the moment with the most tells how many there were.
+    Each may be off by half a unit of its last digit, the coarser of the two. A zero with fewer
+    decimals than the others is exact.
+
+    Parameters
+    ----------
+    texts : mapping from str to str
+        The six moments [kg m^2] by their names, as decimal numbers.
+
+    Returns
+    -------
+    ndarray of shape (3, 3)
+        Largest error of each element of the tensor [kg m^2].
+    """
+    moments = {
+        name: Decimal(text.strip()) if float(text) else Decimal(0) for name, text in texts.items()
+    }
+    other = [moment.as_tuple() for moment in moments.values() if moment]
+    if not other:
+        return np.zeros((3, 3))
+    last = min(int(moment.exponent) for moment in other)
+    digits = max(len(moment.digits) for moment in other)
+    errors = {}
+    for name, moment in moments.items():
+        if moment:
+            unit = max(last, moment.adjusted() - digits + 1)
+            errors[name] = 0.5 * 10.0**unit
+        else:
+            shown = _decimals(texts[name]) >= -last
+            errors[name] = 0.5 * 10.0**last if shown else 0.0
+    return tensor_of(errors)
+
+
+def _decimals(text: str) -> int:
+    """Count the digits after the decimal point, less the exponent."""
+    mantissa, _, exponent = text.strip().lower().partition("e")
+    return len(mantissa.partition(".")[2]) - int(exponent or 0)
