@@ -177,7 +177,9 @@ def test_what_rounding_makes_of_a_body_is_never_refused(arm, tensor, form):
     written = RigidBodyModel(loaded)._model.inertias[1].inertia
     simulated = np.sort(model.body_inertia[model.body("upper").id])
     expected = np.linalg.eigvalsh(written)
-    np.testing.assert_allclose(simulated, expected, atol=3e-4, rtol=1e-3)
+    # MuJoCo's moments are changed by no more than they miss its condition by.
+    missed = max(0.0, expected[2] - expected[0] - expected[1])
+    np.testing.assert_allclose(simulated, expected, rtol=0.0, atol=missed + 1e-5 * expected[2])
 
 
 @given(st.floats(0.01, 1.0), st.floats(0.01, 1.0), st.floats(1.02, 10.0))

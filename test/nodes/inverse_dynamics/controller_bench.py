@@ -208,10 +208,10 @@ class Bench:
 
     def diagnosis(self, moving=True):
         """Level, text and values of a whole period from now on."""
-        # Those of before may still be on their way.
-        now = time.time()
+        # Those of before may still be on their way. Where simulated time stands still, all carry it.
+        now = 0.0 if "use_sim_time" in self._changed else time.time()
         self.diagnostics.clear()
-        while sum(seconds(told.header.stamp) > now for told in self.diagnostics) < 2:
+        while sum(seconds(told.header.stamp) >= now for told in self.diagnostics) < 2:
             if moving:
                 self.cycle()
             else:
