@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ..recording import Samples
 from ..recording.joint_state import Rejection
@@ -27,6 +30,15 @@ FARTHEST = 1.5
 LEAST_SHARE = 0.3
 # A joint that moves by as much has friction at least, whose sign changes.
 LEAST_RANGE = 0.01
+# Units that drivers give torques in, as shares of each joint's limit.
+UNITS_OF_LIMIT = {"percent": 0.01, "thousandths": 0.001, "shares": 1.0}
+# Another unit is believed that brings the torques nearer to the model's by this factor, and as near
+# as this: logarithms of what each joint's are of the model's, friction set aside. Masses of a
+# description that are wrong by half are this far in Nm.
+CLEARLY_NEARER, NEAR = 0.5, 0.4
+# Joints that say something about units: those that the model has so much torque for, as a share of
+# the largest. Others have friction alone.
+SPEAKS = 0.1
 # Samples that are compared, at most.
 ENOUGH = 1000
 
@@ -62,6 +74,12 @@ def implausible_torques(samples: Samples, settings: LearningSettings) -> str:
     X, Y = samples.X[chosen], samples.Y[chosen]
     model = RigidBodyModel(load_description(settings.robot, settings.tool_frame))
     torque = np.array([model.inverse_dynamics(*np.split(x, 3)) for x in X])
+    unit = _unit_of_limits(X, Y, torque, settings.samples.torque_limit)
+    if unit:
+        return (
+            f"the recorded torques fit the rigid-body model as {unit} of each joint's limit; "
+            "expected Nm, or accept_worse to be set"
+        )
     distance = float(np.linalg.norm(Y - torque) / np.linalg.norm(torque))
     share = float(np.vdot(Y, torque) / np.vdot(torque, torque))
     if distance <= FARTHEST and share < LEAST_SHARE:
@@ -77,6 +95,40 @@ def implausible_torques(samples: Samples, settings: LearningSettings) -> str:
         f"as no torque at all would be; expected at most {FARTHEST:g} times (are signs those of "
         "the arm, and the unit Nm?), or accept_worse to be set"
     )
+
+
+def _unit_of_limits(
+    X: NDArray[np.float64],
+    Y: NDArray[np.float64],
+    model: NDArray[np.float64],
+    limit: Sequence[float] | None,
+) -> str:
+    """Name the share of the limits (n_joints,), Nm, that torques (n, n_joints) are given in."""
+    if limit is None:
+        return ""
+    size = np.linalg.norm(model, axis=0)
+    joints = np.flatnonzero(size > SPEAKS * size.max())
+    velocity = np.split(X, 3, axis=1)[1]
+    shares = np.array([_share(Y[:, j], model[:, j], velocity[:, j]) for j in joints])
+    if (shares <= 0.0).any():
+        return ""
+
+    def distance(unit: NDArray[np.float64]) -> float:
+        return float(np.sqrt(np.mean(np.log(shares * unit) ** 2)))
+
+    of_limit = np.asarray(limit)[joints]
+    found = {unit: distance(share * of_limit) for unit, share in UNITS_OF_LIMIT.items()}
+    nearest = min(found, key=found.__getitem__)
+    nearer = found[nearest] < min(CLEARLY_NEARER * distance(np.ones(len(joints))), NEAR)
+    return nearest if nearer else ""
+
+
+def _share(
+    torque: NDArray[np.float64], model: NDArray[np.float64], velocity: NDArray[np.float64]
+) -> float:
+    """What a joint's torque (n,) holds of the model's beside dry and viscous friction."""
+    parts = np.column_stack([model, np.sign(velocity), velocity])
+    return float(np.linalg.lstsq(parts, torque, rcond=None)[0][0])
 
 
 def _constant_torques(samples: Samples) -> str:

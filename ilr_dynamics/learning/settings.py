@@ -56,6 +56,11 @@ class LearningSettings:
         Whether samples count by what they say (`recording_weights`): a minute of standing still no
         more than its first moment; to a model without identified dynamics a sample in which a
         joint sticks counts for little.
+    velocity_limit : tuple of float or None
+        Of each joint, rad/s: recorded positions that change twice as fast are no motion; None: of
+        any arm (`read_recording`).
+    continuous_joints : tuple of str
+        Joints without limits, whose recorded positions may wrap.
     directories : tuple of str or None
         Where recordings and snapshots that somebody asks for must lie (`resolve_allowed`); None:
         anywhere.
@@ -71,6 +76,8 @@ class LearningSettings:
     robot: str | None = None
     tool_frame: str = ""
     effective_samples: bool = True
+    velocity_limit: tuple[float, ...] | None = None
+    continuous_joints: tuple[str, ...] = ()
     directories: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -85,6 +92,16 @@ class LearningSettings:
             raise InvalidParameterError(
                 f"driver_compensates_gravity is {self.driver_compensates_gravity!r}; "
                 "expected true or false"
+            )
+        unknown = [name for name in self.continuous_joints if name not in names]
+        if unknown:
+            raise InvalidParameterError(
+                f"continuous_joints has {', '.join(unknown)}; expected some of {', '.join(names)}"
+            )
+        limit = self.velocity_limit
+        if limit is not None and (len(limit) != len(names) or not all(v > 0.0 for v in limit)):
+            raise InvalidParameterError(
+                f"velocity_limit is {limit!r}; expected {len(names)} positive numbers"
             )
         folders = self.directories
         if folders is not None and not (
@@ -107,7 +124,7 @@ class LearningSettings:
             A setting is unknown, missing or of the wrong kind.
         """
         values = dict(values)
-        for name in ("joint_names", "directories"):
+        for name in ("joint_names", "directories", "velocity_limit", "continuous_joints"):
             if isinstance(values.get(name), list):
                 values[name] = tuple(values[name])
         values["samples"] = from_fields(SampleSettings, values.get("samples", {}))

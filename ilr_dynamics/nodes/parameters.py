@@ -182,6 +182,11 @@ PARAMETERS = (
         "topic of the torques in recordings; empty: take the efforts of the joint states",
     ),
     Row(
+        "learning.continuous_joints",
+        [""],
+        "joints without limits, whose recorded positions may jump by whole turns",
+    ),
+    Row(
         "learning.sample_rate",
         100.0,
         "samples a second to learn from; 0: all",

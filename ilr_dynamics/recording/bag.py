@@ -43,6 +43,9 @@ class Bag:
     messages : mapping of str to list of bytes
         CDR of each message on the topics asked for, in the order of their receipt; a topic
         that is not in the bag has an empty list.
+    places : mapping of str to list of int
+        Of each of these messages, which one it was of all of them in the order in which they were
+        written: receipt is by a clock that may be set.
     annotations : mapping of str to str
         Free text entries of the bag's metadata; for a single file those of the bag that it is
         in.
@@ -50,6 +53,7 @@ class Bag:
 
     types: Mapping[str, str]
     messages: Mapping[str, list[bytes]]
+    places: Mapping[str, list[int]]
     annotations: Mapping[str, str]
 
 
@@ -115,6 +119,7 @@ def read_bag(
     return Bag(
         MappingProxyType({**declared, **collector.types}),
         MappingProxyType(collector.in_order()),
+        MappingProxyType(collector.places()),
         MappingProxyType(dict(annotations)),
     )
 

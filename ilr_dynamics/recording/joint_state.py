@@ -40,7 +40,7 @@ class Rejection(IntEnum):
     MISSING_FIELD = 3
     WRONG_SIZE = 4
     NOT_FINITE = 5
-    BACKWARD_STAMP = 6
+    WRONG_STAMP = 6
     REPEATED_STAMP = 7
     NO_TORQUE = 8
     SHORT_STRETCH = 9
@@ -48,6 +48,7 @@ class Rejection(IntEnum):
     SATURATED_TORQUE = 11
     STANDING_STILL = 12
     THINNED = 13
+    POSITION_JUMP = 14
 
 
 def count_rejections(reasons: NDArray[np.uint8]) -> Counter[str]:
@@ -65,7 +66,7 @@ def count_rejections(reasons: NDArray[np.uint8]) -> Counter[str]:
 @dataclass(frozen=True)
 class JointSeries:
     """
-    Joint states of one topic, in the order of their receipt.
+    Joint states of one topic.
 
     Attributes
     ----------
@@ -75,6 +76,8 @@ class JointSeries:
         rad, rad/s, Nm; NaN where the message has no (sound) value.
     rejection : ndarray of shape (n,), uint8
         Why the message cannot be used, as `Rejection`.
+    place : ndarray of shape (n,), int64
+        Place of the message among all messages in the order in which they were written.
     names : tuple of str
         Joints named by the first readable message.
     """
@@ -84,11 +87,15 @@ class JointSeries:
     velocity: NDArray[np.float64]
     effort: NDArray[np.float64]
     rejection: NDArray[np.uint8]
+    place: NDArray[np.int64]
     names: tuple[str, ...]
 
 
 def decode_joint_states(
-    messages: Sequence[bytes], joints: Sequence[str], required: Collection[str]
+    messages: Sequence[bytes],
+    joints: Sequence[str],
+    required: Collection[str],
+    place: ArrayLike | None = None,
 ) -> JointSeries:
     """
     Decode JointState messages and order their values by joint name.
@@ -101,6 +108,8 @@ def decode_joint_states(
         Order of the columns.
     required : collection of {"position", "velocity", "effort"}
         Fields without which a message is of no use; the others may be empty.
+    place : array_like of shape (n,), optional
+        Of each among all messages (`JointSeries.place`); their order if not given.
 
     Returns
     -------
@@ -132,7 +141,8 @@ def decode_joint_states(
                 rejection[row] = Rejection.WRONG_SIZE if len(found) else Rejection.MISSING_FIELD
     finite = np.isfinite(np.hstack([fields[name] for name in required])).all(axis=1)
     rejection[(rejection == Rejection.NONE) & ~finite] = Rejection.NOT_FINITE
-    return JointSeries(stamp, rejection=rejection, names=first_names, **fields)
+    places = np.arange(len(messages)) if place is None else np.asarray(place, dtype=np.int64)
+    return JointSeries(stamp, rejection=rejection, place=places, names=first_names, **fields)
 
 
 class _JointOrder:

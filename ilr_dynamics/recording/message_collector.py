@@ -73,7 +73,9 @@ class MessageCollector:
         self.message_compression = ""
         self.types: dict[str, str] = {}
         self.is_empty = True
-        self._messages: dict[str, list[tuple[int, bytes]]] = {topic: [] for topic in self.topics}
+        self._messages: dict[str, list[tuple[int, int, bytes]]] = {
+            topic: [] for topic in self.topics
+        }
         self._n_kept = 0
         self._bytes_kept = 0
         self._bytes_unpacked = 0
@@ -160,11 +162,17 @@ class MessageCollector:
                 f"it has more than {self.limits.max_kept_bytes} bytes of messages on "
                 f"{', '.join(self.topics)}; expected at most as many"
             )
-        self._messages[topic].append((received, data))
+        self._messages[topic].append((received, self._n_kept, data))
 
     def in_order(self) -> dict[str, list[bytes]]:
         """Messages of each topic in the order of their receipt."""
-        return {
-            topic: [data for _, data in sorted(messages, key=lambda message: message[0])]
-            for topic, messages in self._messages.items()
-        }
+        return {topic: [data for _, _, data in self._sorted(topic)] for topic in self.topics}
+
+    def places(self) -> dict[str, list[int]]:
+        """Of each of these messages, which one of all it was, in the order they were added."""
+        return {topic: [place for _, place, _ in self._sorted(topic)] for topic in self.topics}
+
+    def _sorted(self, topic: str) -> list[tuple[int, int, bytes]]:
+        messages = self._messages[topic]
+        messages.sort(key=lambda message: message[:2])
+        return messages

@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -24,6 +24,8 @@ from .joint_state import (
     decode_joint_states,
 )
 from .message_collector import BagLimits, absolute_topic
+from .position_tracks import DEFAULT_VELOCITY, follow_positions
+from .stamp_order import judge_stamps
 
 __all__ = ["GRAVITY_ANNOTATION", "Recording", "describe_rejections", "read_recording"]
 
@@ -31,12 +33,10 @@ GRAVITY_ANNOTATION = "driver_compensates_gravity"
 """Entry of a bag's metadata that says "true" or "false"; written by our recorder."""
 
 MINIMUM_STATES = 3
+# Share of stamps that go back beyond which messages were not written as they came.
+SHUFFLED = 0.01
 # Topics of a bag that an error names.
 MAX_SHOWN = 20
-REORDERING = 100_000_000
-"""
-A stamp this far behind the newest one, in ns, is no message overtaken on its way (those are
-put in order) but a clock set back: its states would be mixed into the motion they repeat."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,8 @@ class Recording:
     joint_names : tuple of str
         Order of the columns.
     stamp : ndarray of shape (n,), int64
-        Header stamps, ns, strictly increasing.
+        Header stamps, ns, strictly increasing: from where a clock was set back, moved on by what
+        it was set back by and a period.
     position, velocity : ndarray of shape (n, n_joints)
         Measured, rad and rad/s; NaN where the driver gives no velocity.
     torque : ndarray of shape (n, n_joints)
@@ -60,6 +61,11 @@ class Recording:
         Whether the driver adds the gravity torque to what it is sent.
     rejected : mapping of str to int
         Joint states that were left out, by reason.
+    breaks : tuple of int
+        States at which the motion does not go on from the one before: the clock was set, or the
+        position begins anew.
+    wraps : mapping of str to int
+        How many times the position of a joint without limits was unwrapped, by its name.
     """
 
     joint_names: tuple[str, ...]
@@ -70,6 +76,8 @@ class Recording:
     commanded: bool
     driver_compensates_gravity: bool
     rejected: Counter[str]
+    breaks: tuple[int, ...] = ()
+    wraps: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def time(self) -> NDArray[np.float64]:
@@ -91,6 +99,8 @@ def read_recording(
     driver_compensates_gravity: bool = False,
     limits: BagLimits = DEFAULT_LIMITS,
     directories: Sequence[str | Path] | None = None,
+    velocity_limit: Sequence[float] | None = None,
+    continuous_joints: Collection[str] = (),
 ) -> Recording:
     """
     Read the joint states of a bag and join each with its torque.
@@ -112,6 +122,11 @@ def read_recording(
         Refuse larger recordings.
     directories : sequence of str or Path, or None
         Where the bag and its files must lie; None: anywhere.
+    velocity_limit : sequence of float or None
+        Of each joint, rad/s: states between which one is twice as fast are no motion
+        (`follow_positions`). None: 10 rad/s.
+    continuous_joints : collection of str
+        Joints without limits: their positions are unwrapped where they jump by whole turns.
 
     Returns
     -------
@@ -136,31 +151,44 @@ def read_recording(
     _check_gravity(bag, driver_compensates_gravity, commanded, uri)
 
     required = ("position",) if commanded else ("position", "effort")
-    states = decode_joint_states(bag.messages[state_topic], joints, required)
+    states = _decode(bag, state_topic, joints, required)
     _check_joints(states, joints, state_topic, uri)
-    states = _in_order(states)
+    states, part = _in_order(states)
     torque, reason = states.effort, states.rejection
     if commanded:
-        commands = decode_joint_states(bag.messages[topics[1]], joints, ("effort",))
+        commands = _decode(bag, topics[1], joints, ("effort",))
         _check_joints(commands, joints, topics[1], uri)
         torque, reason = _join(states, commands)
 
-    used = reason == Rejection.NONE
+    used = np.flatnonzero(reason == Rejection.NONE)
+    stamp, clock_steps = _moved_on(states.stamp[used], part[used])
+    tracks = follow_positions(
+        (stamp - stamp[:1]) / NANOSECONDS,
+        states.position[used],
+        DEFAULT_VELOCITY if velocity_limit is None else velocity_limit,
+        [joint in continuous_joints for joint in joints],
+    )
+    reason[used[tracks.jumped]] = Rejection.POSITION_JUMP
+    kept = ~tracks.jumped
     rejected = count_rejections(reason)
-    if np.count_nonzero(used) < MINIMUM_STATES:
+    if np.count_nonzero(kept) < MINIMUM_STATES:
         raise RecordingError(
-            f"recording {uri} has {np.count_nonzero(used)} usable states of {len(used)} on "
+            f"recording {uri} has {np.count_nonzero(kept)} usable states of {len(reason)} on "
             f"{state_topic}; expected at least {MINIMUM_STATES} ({describe_rejections(rejected)})"
         )
+    # Where a state is left out that begins something anew, the next one does.
+    begins = np.searchsorted(np.flatnonzero(kept), sorted({*clock_steps, *tracks.breaks}))
     return Recording(
         joint_names=tuple(joints),
-        stamp=states.stamp[used],
-        position=states.position[used],
-        velocity=states.velocity[used],
-        torque=torque[used],
+        stamp=stamp[kept],
+        position=tracks.position[kept],
+        velocity=states.velocity[used][kept],
+        torque=torque[used][kept],
         commanded=commanded,
         driver_compensates_gravity=driver_compensates_gravity,
         rejected=rejected,
+        breaks=tuple(begins.tolist()),
+        wraps={joint: int(n) for joint, n in zip(joints, tracks.wraps, strict=True) if n},
     )
 
 
@@ -211,38 +239,89 @@ def _check_joints(series: JointSeries, joints: Sequence[str], topic: str, uri: s
         )
 
 
-def _in_order(series: JointSeries) -> JointSeries:
-    """Sort by stamp; reject stamps of a clock set back and all but the first of equal stamps."""
-    rejection = series.rejection.copy()
-    usable = np.flatnonzero(rejection == Rejection.NONE)
-    stamp = series.stamp[usable]
-    backward = stamp < np.maximum.accumulate(stamp) - REORDERING
-    rejection[usable[backward]] = Rejection.BACKWARD_STAMP
-    usable = usable[~backward]
-    usable = usable[np.argsort(series.stamp[usable], kind="stable")]
-    repeated = np.diff(series.stamp[usable], prepend=np.int64(-1)) == 0
-    rejection[usable[repeated]] = Rejection.REPEATED_STAMP
+def _decode(bag: Bag, topic: str, joints: Sequence[str], required: Collection[str]) -> JointSeries:
+    """Decode the messages of a topic, in the order of writing or of receipt.
 
-    order = np.argsort(series.stamp, kind="stable")
+    Either may be another than that of the states: tools write what they merge as they like, and
+    the clock of receipt may be set, or one receipt be wrong. That of writing counts unless many
+    stamps go back in it and fewer in the other.
+    """
+    series = decode_joint_states(bag.messages[topic], joints, required, bag.places[topic])
+    written = np.argsort(series.place, kind="stable")
+    sound = series.rejection == Rejection.NONE
+    by_receipt = np.count_nonzero(np.diff(series.stamp[sound]) < 0)
+    by_place = np.count_nonzero(np.diff(series.stamp[written][sound[written]]) < 0)
+    if by_place <= by_receipt + SHUFFLED * len(written):
+        return _taken(series, written)
+    return series
+
+
+def _taken(series: JointSeries, rows: NDArray[np.intp]) -> JointSeries:
     return JointSeries(
-        series.stamp[order],
-        series.position[order],
-        series.velocity[order],
-        series.effort[order],
-        rejection[order],
+        series.stamp[rows],
+        series.position[rows],
+        series.velocity[rows],
+        series.effort[rows],
+        series.rejection[rows],
+        series.place[rows],
         series.names,
     )
+
+
+def _in_order(series: JointSeries) -> tuple[JointSeries, NDArray[np.intp]]:
+    """Sort by stamp, and say which part between two settings of the clock each is of."""
+    usable = np.flatnonzero(series.rejection == Rejection.NONE)
+    of_usable, found = judge_stamps(series.stamp[usable])
+    rejection = series.rejection.copy()
+    rejection[usable] = found
+    part = np.zeros(len(rejection), dtype=np.intp)
+    part[usable] = of_usable
+    order = np.lexsort((series.stamp, part))
+    return _taken(replace(series, rejection=rejection), order), part[order]
+
+
+def _moved_on(
+    stamp: NDArray[np.int64], part: NDArray[np.intp]
+) -> tuple[NDArray[np.int64], list[int]]:
+    """Stamps that rise from part to part too, and the rows at which a part begins."""
+    begins = np.flatnonzero(np.diff(part) > 0) + 1
+    stamp = stamp.copy()
+    for row in begins.tolist():
+        period = np.int64(np.median(np.diff(stamp[:row]))) if row > 1 else np.int64(1)
+        behind = stamp[row - 1] + period - stamp[row]
+        stamp[row:] += max(behind, np.int64(0))
+    return stamp, begins.tolist()
 
 
 def _join(
     states: JointSeries, commands: JointSeries
 ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-    """Torque that carries the stamp of each state, and why a state cannot be used."""
+    """Torque that carries the stamp of each state, and why a state cannot be used.
+
+    Where the clock was set back, stamps come again: a command answers the state beside which it
+    was written.
+    """
+    torque = np.full(states.effort.shape, np.nan)
+    reason = np.full(len(states.stamp), Rejection.NO_TORQUE, dtype=np.uint8)
     # With the rejection as second key, a sound command comes before a damaged one.
     order = np.lexsort((commands.rejection, commands.stamp))
     stamp = commands.stamp[order]
-    place = np.minimum(np.searchsorted(stamp, states.stamp), len(stamp) - 1)
-    answered = stamp[place] == states.stamp
-    reason = np.where(answered, commands.rejection[order[place]], Rejection.NO_TORQUE)
+    first = np.searchsorted(stamp, states.stamp, side="left")
+    count = np.searchsorted(stamp, states.stamp, side="right") - first
+    rows = np.flatnonzero((states.rejection == Rejection.NONE) & (count > 0))
+    rows = rows[np.argsort(states.stamp[rows], kind="stable")]
+    torque[rows] = commands.effort[order[first[rows]]]
+    reason[rows] = commands.rejection[order[first[rows]]]
+    same = np.split(rows, np.flatnonzero(np.diff(states.stamp[rows]) > 0) + 1)
+    for rivals in same:
+        if len(rivals) < 2:
+            continue
+        reason[rivals] = Rejection.NO_TORQUE
+        answers = order[first[rivals[0]] : first[rivals[0]] + count[rivals[0]]]
+        # Sound ones last, to count.
+        for answer in answers[::-1].tolist():
+            nearest = np.argmin(np.abs(states.place[rivals] - commands.place[answer]))
+            torque[rivals[nearest]] = commands.effort[answer]
+            reason[rivals[nearest]] = commands.rejection[answer]
     reason = np.where(states.rejection == Rejection.NONE, reason, states.rejection)
-    return commands.effort[order[place]], reason.astype(np.uint8)
+    return torque, reason.astype(np.uint8)

@@ -254,9 +254,11 @@ def _smooth_stretches(
 def _stretches(
     recording: Recording, settings: SampleSettings, rows: NDArray[np.intp]
 ) -> list[NDArray[np.intp]]:
-    """Split rows where the time between neighbours is a gap."""
+    """Split rows where the time between neighbours is a gap, or the motion begins anew."""
     step = np.diff(recording.stamp[rows]) / NANOSECONDS
-    return np.split(rows, np.flatnonzero(step > settings.max_gap * recording.period) + 1)
+    part = np.searchsorted(recording.breaks, rows, side="right")
+    ends = (step > settings.max_gap * recording.period) | (np.diff(part) > 0)
+    return np.split(rows, np.flatnonzero(ends) + 1)
 
 
 def _align(

@@ -165,15 +165,16 @@ def _read_topics(database: sqlite3.Connection, collector: MessageCollector) -> d
 def _read_messages(
     database: sqlite3.Connection, topics: dict[int, str], collector: MessageCollector
 ) -> None:
-    # One topic after the other: several numbers may share a topic's name, never the reverse.
-    for number, topic in topics.items():
-        rows = database.execute(
-            "SELECT timestamp, data FROM messages WHERE topic_id = ?", (number,)
-        )
-        for received, data in rows:
-            if not isinstance(received, int) or not isinstance(data, bytes):
-                raise RecordingError(
-                    f"a message on {topic} is {type(data).__name__} at {received!r}; "
-                    "expected bytes at a time in ns"
-                )
-            collector.add(topic, received, data)
+    # In the order in which they were written. Several numbers may share a topic's name.
+    numbers = ", ".join(map(str, topics))
+    rows = database.execute(
+        "SELECT topic_id, timestamp, data FROM messages "
+        f"WHERE topic_id IN ({numbers}) ORDER BY rowid"
+    )
+    for number, received, data in rows:
+        if not isinstance(received, int) or not isinstance(data, bytes):
+            raise RecordingError(
+                f"a message on {topics[number]} is {type(data).__name__} at {received!r}; "
+                "expected bytes at a time in ns"
+            )
+        collector.add(topics[number], received, data)

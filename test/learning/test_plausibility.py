@@ -101,6 +101,17 @@ def test_torques_in_hundredths_of_the_unit_are_refused(result_of):
     assert "of what the rigid-body model needs; expected at least 0.3" in result["refusal"]
 
 
+@pytest.mark.parametrize(
+    ("share", "unit"), [(100.0, "percent"), (1000.0, "thousandths"), (1.0, "shares")]
+)
+def test_torques_as_a_share_of_the_limits_are_refused(result_of, share, unit):
+    samples = replace(SETTINGS.samples, minimum_samples=5)
+    result = result_of(share / np.array(LIMITS), replace(SETTINGS, samples=samples))
+    assert f"as {unit} of each joint's limit" in result["refusal"] or (
+        unit == "thousandths" and "at or beyond its limit" in result["refusal"]
+    )
+
+
 def test_an_update_is_judged_as_a_first_recording_is(result_of, tmp_path):
     first = result_of(1.0)
     (tmp_path / "bag").rename(tmp_path / "first")

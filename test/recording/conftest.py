@@ -80,3 +80,22 @@ def write_bag(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
         return path
 
     return write
+
+
+@pytest.fixture
+def write_received(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Write states, each with its command behind it, received and stamped as said."""
+
+    def write(received, stamps, joints, position, torque=None, effort=None, storage="mcap"):
+        path = tmp_path_factory.mktemp("bags") / "bag"
+        with RecordingWriter(path, storage) as writer:
+            for k, (at, stamp) in enumerate(zip(received, stamps, strict=True)):
+                force = () if effort is None else effort[k]
+                state = encode_joint_state(stamp, joints, position[k], effort=force)
+                writer.write("/joint_states", int(at), state)
+                if torque is not None:
+                    command = encode_joint_state(stamp, joints, effort=torque[k])
+                    writer.write("/joint_torque_command", int(at) + 1, command)
+        return path
+
+    return write

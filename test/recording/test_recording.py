@@ -11,7 +11,12 @@ from rosbags.rosbag2 import Writer
 from rosbags.typesys import Stores, get_typestore
 
 from ilr_dynamics.exceptions import RecordingError
-from ilr_dynamics.recording import encode_joint_state, read_recording
+from ilr_dynamics.recording import (
+    SampleSettings,
+    encode_joint_state,
+    read_recording,
+    training_samples,
+)
 from ilr_dynamics.recording.writer import STORAGES
 
 # Fixtures hold no state that one example could leave to the next.
@@ -84,12 +89,55 @@ def test_repeated_stamps_are_rejected_and_the_first_counts(motion, write_bag, re
     assert recording.rejected["repeated_stamp"] == len(repeats)
 
 
-def test_states_of_a_clock_set_back_are_rejected(motion, write_bag):
-    again = motion.states(motion.stamps[:200] - 100 * motion.period)
-    path = write_bag(motion.states() + again + motion.commands())
+@pytest.mark.parametrize("receipt_too", [False, True])
+@pytest.mark.parametrize("back", [0.05, 0.1, 0.4, 2.0])
+def test_what_follows_a_clock_set_back_does_not_go_on_from_what_was_before(
+    motion, write_received, back, receipt_too
+):
+    """States and commands as they come; the motion is that of a steady clock."""
+    true = motion.start + motion.period * np.arange(1200)
+    time = motion.seconds(true)
+    set_back = np.where(np.arange(1200) < 700, 0, round(1e9 * back))
+    path = write_received(
+        (true - set_back if receipt_too else true),
+        true - set_back,
+        motion.joints,
+        motion.position(time),
+        motion.torque(time),
+    )
     recording = read_recording(path, motion.joints)
-    np.testing.assert_array_equal(recording.stamp, motion.stamps)
-    assert recording.rejected == {"backward_stamp": 200}
+    assert recording.rejected == {} and recording.breaks == (700,)
+    assert (np.diff(recording.stamp) > 0).all()
+    np.testing.assert_array_equal(recording.position, motion.position(time))
+    np.testing.assert_array_equal(recording.torque, motion.torque(time))
+    samples = training_samples(recording, SampleSettings())
+    assert samples.rejected["filter_edge"] > 2 * samples.rejected["filter_edge"] // 3
+    q, _, qdd = np.split(samples.X, 3, axis=1)
+    np.testing.assert_allclose(qdd, -(motion.rate**2) * q, atol=0.1)
+
+
+@pytest.mark.parametrize("row", [0, 1, 300, 598, 599])
+@pytest.mark.parametrize("ahead", [-1.7e9, -1.0, 1.0, 3600.0, 1e8, "receipt"])
+def test_one_wrong_stamp_costs_one_state(motion, write_received, row, ahead):
+    time = motion.seconds(motion.stamps)
+    stamps, received = motion.stamps.copy(), motion.stamps.copy()
+    if ahead == "receipt":
+        received[row] = 17
+    else:
+        stamps[row] += round(1e9 * ahead)
+    path = write_received(
+        received, stamps, motion.joints, motion.position(time), motion.torque(time)
+    )
+    recording = read_recording(path, motion.joints)
+    right = np.arange(600) != (-1 if ahead == "receipt" else row)
+    assert recording.breaks == ()
+    kept = np.isin(recording.stamp, motion.stamps)
+    # At the ends nothing says that a stamp is not of a state before or after a second's gap.
+    assert np.count_nonzero(~kept) <= (row in (0, 1, 598, 599))
+    np.testing.assert_array_equal(recording.stamp[kept], motion.stamps[right])
+    np.testing.assert_array_equal(recording.position[kept], motion.position(time)[right])
+    samples = training_samples(recording, SampleSettings())
+    assert samples.n_used >= 600 - 40
 
 
 @few

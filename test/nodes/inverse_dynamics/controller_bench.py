@@ -208,7 +208,7 @@ class Bench:
 
     def diagnosis(self, moving=True):
         """Level, text and values of a whole period from now on."""
-        # Those of before may still be on their way. Where simulated time stands still, all carry it.
+        # Those of before may still be on their way; all carry a simulated time that stands still.
         now = 0.0 if "use_sim_time" in self._changed else time.time()
         self.diagnostics.clear()
         while sum(seconds(told.header.stamp) >= now for told in self.diagnostics) < 2:

@@ -1,0 +1,171 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Messages that can be ordered by their stamps, where clocks were set or stamps are wrong.
+
+Three things look alike, as a stamp lies before another one that was written earlier: a message
+that was overtaken on its way (it has a place of its own among the others), a stamp that is wrong
+(those before and after go on without it), and a clock that was set back (what follows runs once
+more through a time that has messages already).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .joint_state import Rejection
+
+__all__ = ["judge_stamps"]
+
+Stamps = NDArray[np.int64]
+Indices = NDArray[np.intp]
+
+# How far, in ns, a message may be from its place: those that were overtaken are put back there.
+REORDERING = 100_000_000
+# Setting a clock back by less cannot be told from messages that are late, ns.
+SMALLEST_STEP = 25_000_000
+# Messages that come in order before and after a clock is set.
+STEADY = 8
+# Between messages in order, in nominal periods.
+LONGEST_STEP = 3.5
+# A message overtaken is as far from its neighbours, in nominal periods: else there was no hole.
+HOLE = 0.25
+# Fewer first or last messages than this, that far (periods) from all others, have wrong stamps: of
+# a clock that was not set yet.
+LONELY, FAR = 3, 10.0
+
+
+def judge_stamps(stamp: Stamps) -> tuple[Indices, NDArray[np.uint8]]:
+    """
+    Say which messages can be ordered by their stamps, and in which parts.
+
+    Parameters
+    ----------
+    stamp : ndarray of shape (n,), int64
+        ns, in the order in which they were written.
+
+    Returns
+    -------
+    part : ndarray of shape (n,)
+        0 until the clock is set back, 1 until it is set back again ...
+    rejection : ndarray of shape (n,), uint8
+        `Rejection.WRONG_STAMP`, `REPEATED_STAMP` or `NONE`.
+    """
+    n = len(stamp)
+    step = np.diff(np.unique(stamp))
+    period = float(np.median(step)) if step.size else 1.0
+    rejection = np.zeros(n, dtype=np.uint8)
+    part = np.zeros(n, dtype=np.intp)
+    _reject_lonely(stamp, period, rejection)
+    rows = np.flatnonzero(rejection == Rejection.NONE)
+    if not (np.diff(stamp[rows]) > 0).all():
+        for row in _set_back(stamp[rows], period):
+            part[rows[row] :] += 1
+        for k in range(int(part[-1]) + 1):
+            chosen = rows[part[rows] == k]
+            rejection[chosen] = _judge(stamp[chosen], period)
+        _reject_lonely(stamp, period, rejection)
+    return part, rejection
+
+
+def _set_back(stamp: Stamps, period: float) -> list[int]:
+    """Rows that are the first after the clock was set back."""
+    found = []
+    begin = 0
+    for row in (np.flatnonzero(np.diff(stamp) < 0) + 1).tolist():
+        before, after = stamp[max(begin, row - STEADY) : row], stamp[row : row + STEADY]
+        back = stamp[row - 1] + period - stamp[row]
+        if back < SMALLEST_STEP or not (_is_steady(before, period) and _is_steady(after, period)):
+            continue
+        # A block that was late fills a hole; a clock set back runs where messages are already.
+        end = min(int(after[-1]), int(stamp[row - 1]))
+        earlier = stamp[begin:row]
+        there = np.count_nonzero((earlier >= stamp[row] - period / 2) & (earlier <= end))
+        if back > REORDERING or there >= 0.5 * np.count_nonzero(after <= end):
+            found.append(row)
+            begin = row
+    return found
+
+
+def _is_steady(stamp: Stamps, period: float) -> bool:
+    step = np.diff(stamp)
+    return len(stamp) == STEADY and bool(((step > 0) & (step <= LONGEST_STEP * period)).all())
+
+
+def _judge(stamp: Stamps, period: float) -> NDArray[np.uint8]:
+    """Rejections of messages of one part: those beside its longest rising chain of stamps."""
+    rejection = np.zeros(len(stamp), dtype=np.uint8)
+    chain = _longest_rising(stamp.tolist())
+    aside = np.setdiff1d(np.arange(len(stamp)), chain)
+    if aside.size == 0:
+        return rejection
+    place = np.searchsorted(chain, aside)
+    ends = stamp[chain]
+    before = ends[np.maximum(place - 1, 0)]
+    after = ends[np.minimum(place, len(chain) - 1)]
+    distance = np.maximum(before - stamp[aside], stamp[aside] - after)
+    taken = set(ends.tolist())
+    kept = ends.tolist()
+    for row, far in zip(aside.tolist(), (distance > REORDERING).tolist(), strict=True):
+        value = int(stamp[row])
+        if far:
+            rejection[row] = Rejection.WRONG_STAMP
+        elif value in taken:
+            rejection[row] = Rejection.REPEATED_STAMP
+        elif not _fits(kept, value, HOLE * period):
+            rejection[row] = Rejection.WRONG_STAMP
+        else:
+            taken.add(value)
+            kept.insert(bisect_left(kept, value), value)
+    return _first_of_each(stamp, rejection)
+
+
+def _fits(kept: list[int], value: int, room: float) -> bool:
+    """Whether no stamp kept is nearer than this."""
+    place = bisect_left(kept, value)
+    return all(abs(near - value) >= room for near in kept[max(place - 1, 0) : place + 1])
+
+
+def _first_of_each(stamp: Stamps, rejection: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Of equal stamps the chain may hold a later one: the first written counts."""
+    rows = np.flatnonzero(rejection != Rejection.WRONG_STAMP)
+    _, first = np.unique(stamp[rows], return_index=True)
+    rejection[rows] = Rejection.REPEATED_STAMP
+    rejection[rows[first]] = Rejection.NONE
+    return rejection
+
+
+def _longest_rising(values: list[int]) -> Indices:
+    """Indices of a longest strictly rising subsequence (patience sorting, n log n)."""
+    tops: list[int] = []
+    rows: list[int] = []
+    previous = []
+    for row, value in enumerate(values):
+        pile = bisect_left(tops, value)
+        previous.append(rows[pile - 1] if pile else -1)
+        if pile == len(tops):
+            tops.append(value)
+            rows.append(row)
+        else:
+            tops[pile], rows[pile] = value, row
+    chain = []
+    row = rows[-1] if rows else -1
+    while row >= 0:
+        chain.append(row)
+        row = previous[row]
+    return np.array(chain[::-1], dtype=np.intp)
+
+
+def _reject_lonely(stamp: Stamps, period: float, rejection: NDArray[np.uint8]) -> None:
+    """Reject few messages before or after all others, and far from them."""
+    rows = np.flatnonzero(rejection == Rejection.NONE)
+    rows = rows[np.argsort(stamp[rows], kind="stable")]
+    far = max(FAR * period, float(REORDERING))
+    groups = np.split(rows, np.flatnonzero(np.diff(stamp[rows]) > far) + 1)
+    if len(groups) > 1:
+        for group in (groups[0], groups[-1]):
+            if len(group) < LONELY:
+                rejection[group] = Rejection.WRONG_STAMP
