@@ -18,8 +18,10 @@ from ilr_dynamics.control.joint_path import JointPath, Reference
 from ilr_dynamics.control.limits import JointLimits
 from ilr_dynamics.control.modes import Mode
 from ilr_dynamics.control.pd import Gains
+from ilr_dynamics.control.sender_watch import SenderWatch
 from ilr_dynamics.control.supervision import Supervision
 from ilr_dynamics.control.tracking_controller import TrackingController
+from ilr_dynamics.control.velocity_check import VelocityCheck
 from ilr_dynamics.control.velocity_estimate import VelocityEstimate
 
 __all__ = [
@@ -36,9 +38,11 @@ __all__ = [
     "NoFeedForward",
     "Reference",
     "RigidBodyFeedForward",
+    "SenderWatch",
     "Supervision",
     "TrackingController",
     "TrackingResult",
+    "VelocityCheck",
     "VelocityEstimate",
     "joint_order",
     "track",

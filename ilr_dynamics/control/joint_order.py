@@ -40,7 +40,10 @@ def joint_order(
     """
     if len(set(names)) != len(names):
         twice = sorted({name for name in names if list(names).count(name) > 1})
-        raise InvalidDataError(f"joints named twice: {', '.join(twice)}")
+        raise InvalidDataError(
+            f"joints named twice: {', '.join(twice)}; expected each name once, as nobody knows "
+            "which of its values counts"
+        )
     missing = [joint for joint in joints if joint not in names]
     unknown = [name for name in names if name not in joints]
     if missing or (unknown and not allow_extra):

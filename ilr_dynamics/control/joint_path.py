@@ -135,6 +135,16 @@ class JointPath:
         """Whether the velocity at the last point is not given or too low to be measured."""
         return len(self.fields) == 1 or bool(np.abs(self.fields[1][-1]).max() < _REST_VELOCITY)
 
+    @property
+    def stops_on_the_way(self) -> bool:
+        """Whether it stands still at each of its points, and others lie between the ends.
+
+        Velocities of zero are often filled in by who does not know them.
+        """
+        if len(self.fields) == 1 or len(self.times) < 3 or self.fields[1].any():
+            return False
+        return bool((self.positions != self.positions[0]).any())
+
     def sample(self, time: float) -> Reference:
         """Evaluate the path; it stands still before its first and from its last point on.
 

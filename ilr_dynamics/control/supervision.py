@@ -112,16 +112,25 @@ class Supervision:
             Names for the text.
         """
         # In nearly every cycle: no look at each joint's own bound is needed.
-        if max(map(abs, change.tolist())) <= _JUMP:
+        if max(map(abs, change.tolist())) <= _JUMP or not self.has_jumped(change, elapsed).any():
             return None
-        largest = _JUMP + 2.0 * elapsed * self.velocity
-        if within(change, largest):
-            return None
+        largest = self._largest_change(elapsed)
         joint = int(np.argmax(np.abs(change) - largest))
         return (
             f"joint {joints[joint]} has moved by {change[joint]:.3f} rad within {elapsed:.3f} s: "
             f"expected at most {largest[joint]:.3f} rad"
         )
+
+    def has_jumped(self, change: Array, elapsed: float) -> NDArray[np.bool_]:
+        """Tell which joints' positions (n_joints,) have changed by more than an arm can move.
+
+        As `jump`.
+        """
+        # Written so that a change that is not a number is one.
+        return ~(np.abs(change) <= self._largest_change(elapsed))
+
+    def _largest_change(self, elapsed: float) -> Array:
+        return _JUMP + 2.0 * elapsed * self.velocity
 
     def held_share(self, since_fault: float) -> float:
         """Return the share of the holding torque, in [0, 1], at a time (s) after a fault."""

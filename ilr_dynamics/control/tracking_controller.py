@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Hashable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from ilr_dynamics.control.lookahead import Lookahead
 from ilr_dynamics.control.modes import TRANSITIONS, Event, Mode
 from ilr_dynamics.control.pd import Gains, pd_torque
 from ilr_dynamics.control.reference_source import ReferenceSource
+from ilr_dynamics.control.sender_watch import SenderWatch
 from ilr_dynamics.control.supervision import Supervision
 from ilr_dynamics.exceptions import TrajectoryError
 
@@ -52,6 +54,8 @@ class TrackingController:
     reference_fade : float
         Time over which the difference between the present reference and a new trajectory
         fades, s.
+    is_present : callable, optional
+        Whether a sender of joint states still exists, see `SenderWatch`.
 
     Attributes
     ----------
@@ -70,6 +74,7 @@ class TrackingController:
         period: float = 0.002,
         feedforward_fade: float = 0.1,
         reference_fade: float = 0.5,
+        is_present: Callable[[Hashable], bool] | None = None,
     ) -> None:
         self.limits = limits
         self.gains = gains
@@ -80,6 +85,7 @@ class TrackingController:
         self._period = period
         self._feedforward_fade = feedforward_fade
         self._reference_fade = reference_fade
+        self._senders = SenderWatch(is_present)
         self.reset()
 
     @property
@@ -97,9 +103,28 @@ class TrackingController:
         """What led to the present fault; empty in every other mode."""
         return self._fault
 
-    def reset(self) -> None:
-        """Forget the past: the next joint state is the first, and the torque starts at zero."""
+    @property
+    def contradicted(self) -> bool:
+        """Whether the present fault is that senders contradict each other, and none is believed.
+
+        No joint state is answered then; `step_release` has the torque to be sent.
+        """
+        return self._contradicted
+
+    def reset(self, *, several_senders: bool = False) -> None:
+        """Forget the past: the next joint state is the first, and the torque starts at zero.
+
+        Parameters
+        ----------
+        several_senders : bool
+            More than one sender of joint states is known: none is answered before it was heard
+            alone for a while.
+        """
         n_joints = len(self.limits.joints)
+        self._senders.reset(several=several_senders)
+        self._contradicted = False
+        self._clock = 0.0
+        self._heard = -math.inf
         self._mode = Mode.WAITING
         self.refusal = ""
         self._fault = ""
@@ -170,8 +195,70 @@ class TrackingController:
         if self._mode is not Mode.WAITING:
             self._fail(reason)
 
-    def step(self, time: float, position: Array, velocity: Array) -> Command | None:
-        """Answer a joint state.
+    def step(
+        self,
+        time: float,
+        position: Array,
+        velocity: Array,
+        *,
+        sender: Hashable | None = None,
+        received: float | None = None,
+    ) -> Command | None:
+        """Answer a joint state: `admit` and `answer` in one."""
+        if not self.admit(time, position, sender, received):
+            return None
+        return self.answer(time, position, velocity)
+
+    def admit(
+        self,
+        time: float,
+        position: Array,
+        sender: Hashable | None = None,
+        received: float | None = None,
+    ) -> bool:
+        """Say whether a joint state is to be answered; `refusal` says why not.
+
+        It is not if it is not finite, no newer than the last one, farther from it than the arm can
+        have moved, or if another sender contradicts it. Nothing is to be sent then; if that goes
+        on, the driver's watchdog acts, and the next usable state is a fault. That senders
+        contradict each other is one as soon as it lasts for longer than the input timeout.
+
+        Parameters
+        ----------
+        time : float
+            Stamp of the joint state, s.
+        position : ndarray of shape (n_joints,)
+            Measured, rad.
+        sender : hashable, optional
+            Who sent it, where that is known.
+        received : float, optional
+            When it came by a steady clock, s; by default it is guessed from the stamps.
+        """
+        if not (math.isfinite(time) and all_finite(position)):
+            self.refusal = "not finite"
+            return False
+        elapsed = time - self._time
+        unfit = self._unfit(elapsed, position)
+        contradiction = self._senders.refusal(
+            time,
+            self._receipt(time) if received is None else received,
+            position,
+            sender,
+            unfit is None and abs(elapsed) <= self.supervision.input_timeout,
+            self.supervision,
+            self.limits.joints,
+        )
+        if self._senders.contradiction and not self._contradicted:
+            self._contradict(time, position)
+        # Whose states they are is a guess where nobody knows the senders.
+        refusal = (unfit or contradiction) if sender is None else (contradiction or unfit)
+        if refusal is None:
+            return True
+        self.refusal = refusal
+        return False
+
+    def answer(self, time: float, position: Array, velocity: Array) -> Command | None:
+        """Answer a joint state that was admitted.
 
         Parameters
         ----------
@@ -183,28 +270,24 @@ class TrackingController:
         Returns
         -------
         Command or None
-            None if the state is not usable: not finite, no newer than the last one, or farther
-            from it than the arm can have moved. Nothing is to be sent then; if that goes on, the
-            driver's watchdog acts, and the next usable state is a fault. `refusal` says why.
+            None if the velocity is not finite, as for a state that is not admitted.
         """
-        if not (math.isfinite(time) and all_finite(position) and all_finite(velocity)):
+        if not all_finite(velocity):
             self.refusal = "not finite"
             return None
         if self._mode is Mode.WAITING:
             self._begin(time, position)
         elapsed = time - self._time
         timeout = self.supervision.input_timeout
-        if -timeout < elapsed <= 0.0:
-            self.refusal = "not newer than the last one"
-            return None
-        if 0.0 < elapsed <= timeout:
-            jump = self.supervision.jump(position - self._position, elapsed, self.limits.joints)
-            if jump is not None:
-                self.refusal = jump
-                return None
         self._time, self._position = time, position
         self._blind = False
-        if abs(elapsed) > timeout:
+        if self._contradicted:
+            # One sender is left: the arm is held where that one says, whatever was before.
+            self._contradicted = False
+            self._fault_time = time
+            self._source = ReferenceSource(position, time, self._reference_fade)
+            self._crossfade.begin()
+        elif abs(elapsed) > timeout:
             self._fail(f"joint states are {elapsed:.3f} s apart: expected at most {timeout:g} s")
         reference = self._supervised_reference(velocity)
         feedforward, prepared = self._feedforward_torque(reference)
@@ -256,6 +339,9 @@ class TrackingController:
         """
         if self._mode is Mode.WAITING:
             return None
+        if self._contradicted:
+            # Where the arm is nobody knows, nor what would carry its weight there.
+            return self.step_release()
         if not self._blind:
             self._fail(f"no joint state for {silence:.3f} s")
             self._blind, self._blind_since = True, silence
@@ -280,6 +366,28 @@ class TrackingController:
         if not self._torque.any():
             return None
         return self._toward(np.zeros_like(self._torque))
+
+    def _unfit(self, elapsed: float, position: Array) -> str | None:
+        """Return why a state cannot follow the last one, or None."""
+        timeout = self.supervision.input_timeout
+        if self._mode is Mode.WAITING or abs(elapsed) > timeout:
+            return None
+        if elapsed <= 0.0:
+            return "not newer than the last one" if elapsed > -timeout else None
+        return self.supervision.jump(position - self._position, elapsed, self.limits.joints)
+
+    def _receipt(self, time: float) -> float:
+        """Guess when a state came, s: those of two senders may have stamps far apart."""
+        step = time - self._heard
+        self._heard = time
+        self._clock += step if 0.0 < step <= self.supervision.input_timeout else self._period
+        return self._clock
+
+    def _contradict(self, time: float, position: Array) -> None:
+        if self._mode is Mode.WAITING:
+            self._begin(time, position)
+        self._fail(self._senders.contradiction)
+        self._contradicted = self._blind = True
 
     def _toward(self, wanted: Array) -> Array:
         self._torque = limit_torque(wanted, self._torque, self.limits, self._period)

@@ -20,6 +20,7 @@ from ilr_dynamics.control import (
     Mode,
     RigidBodyFeedForward,
     TrackingController,
+    VelocityCheck,
     VelocityEstimate,
 )
 from ilr_dynamics.control.feedforward import Predictor
@@ -31,8 +32,9 @@ from ilr_dynamics.nodes.event_log import EventLog
 from ilr_dynamics.nodes.garbage import QuietCollector
 from ilr_dynamics.nodes.loop_events import LoopEvents
 from ilr_dynamics.nodes.loop_statistics import LoopStatistics
-from ilr_dynamics.nodes.messages import JointStateReader, torque_command
+from ilr_dynamics.nodes.messages import JointStateReader, sender, torque_command
 from ilr_dynamics.nodes.motion_requests import MotionRequests
+from ilr_dynamics.nodes.publishers import Publishers
 from ilr_dynamics.nodes.silence_watchdog import SilenceWatchdog
 from ilr_dynamics.nodes.state_message import StateMessage
 from ilr_dynamics.robot.description import RobotDescription
@@ -88,6 +90,7 @@ class ControlLoop:
             RigidBodyModel(description),
             driver_compensates_gravity=values["driver_compensates_gravity"],
         )
+        self._publishers = Publishers(node, node.resolve_topic_name(values["state.topic"]))
         self._controller = TrackingController(
             settings.limits,
             settings.gains,
@@ -97,6 +100,7 @@ class ControlLoop:
             period=1.0 / values["rate"],
             feedforward_fade=values["feedforward.fade_time"],
             reference_fade=values["trajectory.fade_time"],
+            is_present=self._publishers.is_present,
         )
         self._events = LoopEvents(log)
         joints = settings.limits.joints
@@ -105,7 +109,10 @@ class ControlLoop:
         self._velocity = VelocityEstimate(
             len(joints), self._cutoff, settings.supervision.input_timeout
         )
+        self._velocity_check = VelocityCheck(joints)
         self._driver = settings.driver_watch()
+        self._stamp: Time | None = None
+        self._released = 0.0
         self._watchdog = SilenceWatchdog(
             node, values["supervision.silence_timeout"], self._on_silence
         )
@@ -128,15 +135,18 @@ class ControlLoop:
     @property
     def state(self) -> LoopState:
         """What the loop is doing, for diagnostics."""
+        publishers, names = self._publishers.named()
         return LoopState(
             self._active,
             self._controller.mode,
             self._controller.fault,
             self._settings.controller == "ilr" and self._predictor is None,
             self._torque_publisher.get_subscription_count(),
-            self._node.count_publishers(self.joint_states.topic_name),
+            publishers,
             self._rate,
             self._settings.supervision.input_timeout,
+            names,
+            self._velocity_check.verdict,
         )
 
     @property
@@ -151,9 +161,12 @@ class ControlLoop:
 
     def activate(self) -> None:
         """Answer joint states from now on; the publishers are active already."""
-        self._controller.reset()
-        self._reader.stamp = None
+        publishers, _ = self._publishers.named()
+        self._controller.reset(several_senders=publishers > 1)
+        self._stamp = None
+        self._command = None
         self._velocity.reset()
+        self._velocity_check.reset()
         self._driver.reset()
         self._watchdog.feed()
         self.statistics.forget()
@@ -168,7 +181,7 @@ class ControlLoop:
         if not self._active:
             return
         self._active = False
-        stamp = self._reader.stamp
+        stamp = self._stamp
         if stamp is not None:
             while (torque := self._controller.step_release()) is not None:
                 self._send(stamp, torque)
@@ -218,7 +231,7 @@ class ControlLoop:
                 self._settings.feedforward(self._physics, self._predictor)
             )
 
-    def _on_joint_state(self, message: JointState) -> None:
+    def _on_joint_state(self, message: JointState, info: Mapping[str, Any]) -> None:
         if not self._active:
             return
         start = time.perf_counter()
@@ -227,41 +240,65 @@ class ControlLoop:
         except InvalidDataError as error:
             self._refuse(str(error))
             return
-        if velocity is None:
+        if not self._controller.admit(stamp, position, sender(info), start):
+            self._refuse(self._controller.refusal)
+            if self._controller.contradicted:
+                self._release(start)
+            return
+        measured = velocity
+        if velocity is None or self._velocity_check.verdict:
             velocity = self._velocity(stamp, position)
-            self._events.velocity_missing(self._cutoff)
         violation = self._driver.violation(stamp, effort, self._settings.limits.joints)
         if violation is not None:
             self._controller.fail(violation)
             self._driver.reset()
-        command = self._controller.step(stamp, position, velocity)
+        command = self._controller.answer(stamp, position, velocity)
         if command is None:
             self._refuse(self._controller.refusal)
             return
-        self._command = command
-        self._send(self._reader.stamp, command.torque)
+        self._command, self._stamp = command, self._reader.stamp
+        self._send(self._stamp, command.torque)
         loop_time = time.perf_counter() - start
         self._driver.commanded(command.torque)
         self._watchdog.feed(stamp)
         self._report(command, start, loop_time)
+        self._check_velocity(stamp, position, measured)
         before = time.perf_counter()
         self._controller.look_ahead()
         self.statistics.look_ahead_times.append(time.perf_counter() - before)
 
-    def _on_silence(self, silence: float) -> None:
-        if not self._active:
+    def _check_velocity(self, stamp: float, position: Array, measured: Array | None) -> None:
+        """Find out whether the next state's velocity is to be used."""
+        if measured is None:
+            self._events.velocity_missing(self._cutoff)
+        elif not self._velocity_check.verdict and self._velocity_check.add(
+            stamp, position, measured
+        ):
+            self._events.velocity_wrong(self._velocity_check.verdict, self._cutoff)
+
+    def _release(self, now: float) -> None:
+        """Take the torque back, a step a period, while senders contradict each other."""
+        self._events.mode(self._controller.mode, self._controller.fault)
+        if now - self._released < 1.0 / self._rate:
             return
-        torque = self._controller.step_blind(silence)
-        if torque is not None and self._command is not None:
-            # The stamp is the last state's: a driver that watches stamps has braked by now, and
-            # does not take it.
-            self._send(self._reader.stamp, torque)
-            self._state.fill(
-                self._reader.stamp, self._command, self.controller, self.model, loop_time=0.0
-            )
-            self._state.let_down(torque)
-            self._state_publisher.publish(self._state.message)
-            self._events.mode(self._controller.mode, self._controller.fault)
+        self._released = now
+        self._let_down(self._controller.step_release())
+
+    def _on_silence(self, silence: float) -> None:
+        if self._active:
+            self._let_down(self._controller.step_blind(silence))
+
+    def _let_down(self, torque: Array | None) -> None:
+        """Send a torque that answers no joint state, if there is one."""
+        if torque is None or self._command is None:
+            return
+        # The stamp is that of the state answered last: a driver that watches stamps has braked by
+        # now, and does not take it.
+        self._send(self._stamp, torque)
+        self._state.fill(self._stamp, self._command, self.controller, self.model, loop_time=0.0)
+        self._state.let_down(torque)
+        self._state_publisher.publish(self._state.message)
+        self._events.mode(self._controller.mode, self._controller.fault)
 
     def _send(self, stamp: Time | None, torque: Array) -> None:
         self._torque.fill(stamp, torque)
@@ -279,7 +316,7 @@ class ControlLoop:
         saturated = command.limited and bool((np.abs(command.torque) >= limits.torque).any())
         self.statistics.add(command, received, loop_time, learned=learned, saturated=saturated)
         if self._cycles % self._decimation == 0:
-            self._state.fill(self._reader.stamp, command, self.controller, self.model, loop_time)
+            self._state.fill(self._stamp, command, self.controller, self.model, loop_time)
             self._state_publisher.publish(self._state.message)
         if saturated:
             self._events.saturated(command, limits)

@@ -41,6 +41,10 @@ class LoopState:
         Subscriptions to the torque.
     publishers : int
         Of joint states.
+    publisher_names : tuple of str
+        Nodes they belong to, as far as these are known.
+    wrong_velocity : str
+        What is wrong with the measured velocities.
     rate : float
         Nominal, of joint states, Hz.
     largest_lag : float
@@ -55,6 +59,14 @@ class LoopState:
     publishers: int
     rate: float
     largest_lag: float
+    publisher_names: tuple[str, ...] = ()
+    wrong_velocity: str = ""
+
+    @property
+    def publishers_text(self) -> str:
+        """Number of publishers of joint states, and their nodes."""
+        names = ", ".join(self.publisher_names)
+        return f"{self.publishers} publishers of joint states" + (f" ({names})" if names else "")
 
 
 def input_warnings(
@@ -77,7 +89,9 @@ def input_warnings(
         side = "behind" if lag > 0.0 else "ahead of"
         warnings["clock"] = f"joint states stamped {abs(lag):.3f} s {side} the node's clock"
     if state.publishers > 1:
-        warnings["publishers"] = f"{state.publishers} publishers of joint states"
+        warnings["publishers"] = state.publishers_text
+    if state.wrong_velocity:
+        warnings["velocity"] = f"positions differentiated: {state.wrong_velocity}"
     return warnings
 
 
@@ -88,7 +102,9 @@ def loop_status(
     if not state.active:
         return DiagnosticStatus.OK, "not active"
     if state.mode is Mode.FAULT:
-        return DiagnosticStatus.ERROR, f"fault: {state.fault}"
+        # What is wrong with the joint states may be what led to it.
+        found = [f"fault: {state.fault}", *input_warnings(state, statistics, lag).values()]
+        return DiagnosticStatus.ERROR, ", ".join(found)
     cycles = len(statistics.loop_times)
     warnings = {
         "no joint states": not cycles,

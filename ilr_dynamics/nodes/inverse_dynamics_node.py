@@ -196,6 +196,7 @@ class InverseDynamicsNode(LifecycleNode):
                 "controller": self._loop.controller,
                 "model": self._loop.model,
                 "learner": self._models.status,
+                "publishers of joint states": state.publishers_text,
                 "last joint state answered [s ago]": f"{self._loop.silence:.2f}",
                 **self._loop.statistics.summary(self._period),
             }

@@ -40,6 +40,14 @@ class LoopEvents:
             ),
         )
 
+    def velocity_wrong(self, verdict: str, cutoff: float) -> None:
+        """The velocities that joint states hold are not those of the positions."""
+        self._log.warning(
+            "wrong velocity",
+            f"{verdict}; positions are differentiated from now on, with a low-pass of "
+            f"{cutoff:g} Hz (velocity_filter.cutoff)",
+        )
+
     def saturated(self, command: Command, limits: JointLimits) -> None:
         """A torque is at its limit."""
         self._log.warning("torque limit", lambda: _saturation(command, limits))

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
@@ -22,6 +22,7 @@ __all__ = [
     "JointStateReader",
     "TorqueCommand",
     "seconds",
+    "sender",
     "torque_command",
 ]
 
@@ -31,6 +32,18 @@ Array = NDArray[np.float64]
 def seconds(stamp: Time | Duration) -> float:
     """Return a stamp or duration in s."""
     return float(stamp.sec + 1e-9 * stamp.nanosec)
+
+
+def sender(info: Mapping[str, Any]) -> bytes | None:
+    """Return the identity of a message's publisher; None where the middleware does not tell.
+
+    Parameters
+    ----------
+    info : mapping
+        What rclpy hands over beside a message.
+    """
+    gid = info.get("publisher_gid")
+    return gid["data"] if gid else None
 
 
 class JointStateReader:

@@ -78,6 +78,13 @@ class MotionRequests:
             "trajectory accepted",
             f"trajectory of {len(path.times)} points and {path.end:.2f} s accepted",
         )
+        if path.stops_on_the_way:
+            self._log.warning(
+                "stops on the way",
+                f"the arm stops at each of the trajectory's {len(path.times)} points, as their "
+                "velocities are all zero: expected those of the motion, or none at all with "
+                "trajectory.allow_linear",
+            )
 
     def _on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         if self._controller is not None:

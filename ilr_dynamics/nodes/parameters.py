@@ -144,7 +144,7 @@ PARAMETERS = (
     Row(
         "velocity_filter.cutoff",
         30.0,
-        "low-pass on differentiated positions, where joint states hold no velocities",
+        "low-pass on differentiated positions, where joint states hold no sound velocities",
         "Hz",
         1.0,
         1000.0,

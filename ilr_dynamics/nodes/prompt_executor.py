@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from typing import Any
 
@@ -42,6 +43,8 @@ class PromptExecutor:
         self._wait_set = _rclpy.WaitSet(1, 0, 0, 0, 0, 0, node.context.handle)
         self._others_due = 0.0
         self._messages = 0
+        self._known: Subscription[Any] | None = None
+        self._with_info = False
 
     def spin_once(self, subscription: Subscription[Any] | None, timeout: float) -> None:
         """
@@ -50,7 +53,8 @@ class PromptExecutor:
         Parameters
         ----------
         subscription : Subscription or None
-            The one to put first; without one all are equal.
+            The one to put first; without one all are equal. Its callback takes a message, and
+            with a second parameter what rclpy knows of it, as in any other executor.
         timeout : float
             Longest wait, s.
         """
@@ -69,6 +73,9 @@ class PromptExecutor:
         self._executor.shutdown()
 
     def _take(self, subscription: Subscription[Any], timeout: float) -> None:
+        if subscription is not self._known:
+            self._known = subscription
+            self._with_info = len(inspect.signature(subscription.callback).parameters) > 1
         with subscription.handle:
             self._wait_set.clear_entities()
             self._wait_set.add_subscription(subscription.handle)
@@ -78,4 +85,4 @@ class PromptExecutor:
             received = subscription.handle.take_message(subscription.msg_type, subscription.raw)
         self._messages += 1
         if received is not None:
-            subscription.callback(received[0])
+            subscription.callback(*(received if self._with_info else received[:1]))

@@ -71,7 +71,10 @@ def read_trajectory(
     names = [reader.text() for _ in range(n_names)]
     n_points = reader.count("points", max_points)
     if not n_points:
-        raise TrajectoryError("the trajectory is empty: expected at least one point")
+        raise TrajectoryError(
+            "the trajectory is empty: expected at least one point; to stop the arm call ~/stop, "
+            "to end a fault ~/hold"
+        )
     try:
         order = joint_order(names, joints)
     except InvalidDataError as error:

@@ -27,7 +27,7 @@ def test_extra_joints_are_passed_over_if_allowed():
         (["j1", "j2"], "missing joints j3, j4: expected j1, j2, j3, j4"),
         (["j1", "j2", "j3", "j4", "j5"], "unknown joints j5: expected"),
         (["a", "j2", "j3", "j4"], "unknown joints a and missing joints j1: expected"),
-        (["j1", "j2", "j2", "j3", "j4"], "joints named twice: j2"),
+        (["j1", "j2", "j2", "j3", "j4"], "joints named twice: j2; expected each name once"),
         ([], "missing joints j1, j2, j3, j4"),
     ],
 )

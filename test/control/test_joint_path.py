@@ -186,3 +186,18 @@ def test_path_extended_back_comes_to_its_first_point_at_constant_acceleration(
         expected = position + ahead * velocity + ahead**2 * acceleration / 2.0
         np.testing.assert_allclose(found.position, expected, atol=1e-9)
         np.testing.assert_allclose(found.velocity, velocity + ahead * acceleration, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("positions", "velocities", "stops"),
+    [
+        ([0.0, 0.1, 0.2], [0.0, 0.0, 0.0], True),
+        ([0.0, 0.1, 0.2], [0.0, 0.1, 0.0], False),
+        ([0.0, 0.1, 0.2], None, False),
+        ([0.1, 0.1, 0.1], [0.0, 0.0, 0.0], False),
+        ([0.0, 0.1], [0.0, 0.0], False),
+    ],
+)
+def test_path_that_stops_at_each_of_its_points_is_known(positions, velocities, stops):
+    fields = [np.array(field)[:, None] for field in (positions, velocities) if field is not None]
+    assert JointPath(np.arange(len(positions)), *fields).stops_on_the_way is stops

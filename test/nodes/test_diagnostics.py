@@ -137,6 +137,14 @@ def test_fault_is_an_error_with_its_reason(busy):
     )
 
 
+def test_fault_comes_with_what_is_wrong_with_the_joint_states(busy):
+    state = replace(TRACKING, mode=Mode.FAULT, fault="they contradict each other", publishers=2)
+    assert loop_status(state, busy) == (
+        DiagnosticStatus.ERROR,
+        "fault: they contradict each other, 2 publishers of joint states",
+    )
+
+
 @pytest.mark.parametrize(
     ("state", "figures", "text"),
     [
@@ -163,6 +171,18 @@ def test_what_a_person_should_look_at_is_a_warning(busy, state, figures, text):
         ({}, 0.2, "clock", "joint states stamped 0.200 s behind the node's clock"),
         ({}, -3.5, "clock", "joint states stamped 3.500 s ahead of the node's clock"),
         ({"publishers": 2}, None, "publishers", "2 publishers of joint states"),
+        (
+            {"publishers": 2, "publisher_names": ("/driver", "/joint_state_publisher")},
+            None,
+            "publishers",
+            "2 publishers of joint states (/driver, /joint_state_publisher)",
+        ),
+        (
+            {"wrong_velocity": "the velocities of joint j2 are 0 times the change"},
+            None,
+            "velocity",
+            "positions differentiated: the velocities of joint j2 are 0 times the change",
+        ),
     ],
 )
 def test_joint_states_that_are_wrong_are_a_warning(busy, state, lag, kind, text):

@@ -12,6 +12,7 @@ from ilr_dynamics.exceptions import InvalidDataError
 from ilr_dynamics.nodes.messages import (
     JointStateReader,
     seconds,
+    sender,
     torque_command,
 )
 
@@ -26,6 +27,12 @@ def state(names, position, velocity):
 
 def test_stamp_in_seconds():
     assert seconds(Time(sec=3, nanosec=250_000_000)) == 3.25
+
+
+def test_sender_is_known_where_the_middleware_tells():
+    info = {"publisher_gid": {"implementation_identifier": "rmw", "data": b"abc"}}
+    assert sender(info) == b"abc"
+    assert sender({"publisher_gid": None}) is sender({}) is None
 
 
 def test_states_are_read_by_name_whatever_their_order():
@@ -46,6 +53,7 @@ def test_states_are_read_by_name_whatever_their_order():
         (state(["j1", "j2"], [], [0.0, 0.0]), "0 positions and 2 velocities: expected 2 of each"),
         (state(["j1", "j2"], [], []), "0 positions and 0 velocities: expected 2 of each"),
         (state([], [], []), "missing joints j1, j2"),
+        (state(["j1", "j2", "j2"], [0.0] * 3, [0.0] * 3), "joints named twice: j2; expected each"),
     ],
 )
 def test_incomplete_state_is_refused(message, text):

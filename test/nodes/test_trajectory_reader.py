@@ -70,9 +70,13 @@ def broken(change):
 @pytest.mark.parametrize(
     ("message", "text"),
     [
-        (trajectory(n_points=0), "the trajectory is empty"),
+        (trajectory(n_points=0), "the trajectory is empty.* to stop the arm call ~/stop"),
         (trajectory(names=("j1", "k")), "has unknown joints k and missing joints j2"),
         (trajectory(names=("j1",)), "has missing joints j2"),
+        (
+            trajectory(names=("j1", "j2", "j1")),
+            "the trajectory has joints named twice: j1; expected",
+        ),
         (trajectory(fields=()), "has no positions"),
         (
             broken(lambda points: setattr(points[1], "velocities", array("d"))),

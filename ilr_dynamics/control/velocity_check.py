@@ -1,0 +1,125 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the velocities that a driver measures are those of its positions."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["VelocityCheck"]
+
+Array = NDArray[np.float64]
+
+# Length of a block, s: long beside the delay of filtered velocities (some tens of ms).
+_BLOCK = 0.1
+# Blocks that are looked at together, and those of them in which a joint has to have moved: a
+# wrong velocity is noticed after 0.6 s of motion, one that goes wrong amid it within a second.
+_BLOCKS, _MOVING = 8, 5
+# What counts as moved, rad a block: twice the step of an encoder with 4096 counts and no gear.
+_MOTION = 0.003
+# Velocity over change of position. A filter of 50 ms takes a half at 3 Hz; nothing adds as much.
+# Units lie beyond: revolutions a second are 0.16, degrees 57.
+_SMALLEST, _LARGEST = 0.35, 1.8
+# Standard errors by which it has to be beyond, twice in a row: velocities may be noisy.
+_ERRORS = 7.0
+# Time between two states within which the velocity is taken for constant, as a share of a block.
+_LONGEST_STEP = 0.3
+
+
+class VelocityCheck:
+    """Compares measured velocities with the change of the positions, block by block.
+
+    Over blocks in which a joint moves its mean velocity is regressed on its change of position
+    per time. The slope is one for a sound driver. It is zero for one that fills in zeros, and
+    far from one, or negative, for another unit or the wrong sign. A verdict stays until `reset`.
+
+    Parameters
+    ----------
+    joints : tuple of str
+        Names for the text.
+
+    Attributes
+    ----------
+    verdict : str
+        What is wrong with the velocities; empty as long as nothing is.
+    """
+
+    def __init__(self, joints: tuple[str, ...]) -> None:
+        self._joints = joints
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all states and the verdict."""
+        shape = (_BLOCKS, len(self._joints))
+        self.verdict = ""
+        self._moved = np.zeros(shape)
+        self._measured = np.zeros(shape)
+        self._blocks = 0
+        self._suspect = np.zeros(len(self._joints), dtype=bool)
+        self._sum = np.zeros(len(self._joints))
+        self._start = self._last = -math.inf
+        self._position = self._sum
+        self._count = 0
+
+    def add(self, time: float, position: Array, velocity: Array) -> bool:
+        """Count a state, and return whether the velocities are wrong.
+
+        Parameters
+        ----------
+        time : float
+            Its stamp, s.
+        position, velocity : ndarray of shape (n_joints,)
+            Measured, rad and rad/s. Finite.
+        """
+        if self.verdict:
+            return True
+        step = time - self._last
+        if not 0.0 < step <= _LONGEST_STEP * _BLOCK:
+            # Nobody knows how the arm moved meanwhile.
+            self._begin(time, position)
+            return False
+        self._last = time
+        self._sum += velocity
+        self._count += 1
+        if time - self._start >= _BLOCK:
+            self._end(time, position)
+        return bool(self.verdict)
+
+    def _begin(self, time: float, position: Array) -> None:
+        self._start = self._last = time
+        self._position = position
+        self._sum[:] = 0.0
+        self._count = 0
+
+    def _end(self, time: float, position: Array) -> None:
+        duration = time - self._start
+        change = position - self._position
+        row = self._blocks % _BLOCKS
+        still = ~(np.abs(change) > _MOTION)
+        self._moved[row] = np.where(still, 0.0, change / duration)
+        self._measured[row] = np.where(still, 0.0, self._sum / self._count)
+        self._blocks += 1
+        self._begin(time, position)
+        if not still.all():
+            self._judge()
+
+    def _judge(self) -> None:
+        moved, measured = self._moved, self._measured
+        n_moving = np.count_nonzero(moved, axis=0)
+        size = np.maximum((moved * moved).sum(axis=0), np.finfo(float).tiny)
+        slope = (moved * measured).sum(axis=0) / size
+        rest = ((measured - slope * moved) ** 2).sum(axis=0)
+        error = _ERRORS * np.sqrt(rest / np.maximum(n_moving - 1, 1) / size)
+        wrong = (slope + error < _SMALLEST) | (slope - error > _LARGEST)
+        wrong &= n_moving >= _MOVING
+        sure = wrong & self._suspect
+        self._suspect = wrong
+        if sure.any():
+            joint = int(np.argmax(sure))
+            self.verdict = (
+                f"the velocities of joint {self._joints[joint]} are {slope[joint]:.3g} times the "
+                "change of its positions: expected 1, velocities in rad/s"
+            )
