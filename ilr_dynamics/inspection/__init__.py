@@ -1,0 +1,8 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What is wrong with a recording, before anything learns from it."""
+
+from .finding import KINDS, Finding, Severity
+from .inspect_recording import Inspection, inspect_recording
+
+__all__ = ["KINDS", "Finding", "Inspection", "Severity", "inspect_recording"]
