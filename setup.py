@@ -15,6 +15,7 @@ EXECUTABLES = {
     "recorder": "nodes.recorder",
     "train": "cli.train",
     "evaluate": "cli.evaluate",
+    "inspect": "cli.inspect_recordings",
     "demo": "cli.demo",
 }
 

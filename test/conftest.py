@@ -39,7 +39,9 @@ settings.load_profile("no_deadline")
 JOINTS = ("j1", "j2")
 
 HERE = Path(__file__).parent
-NUMERICAL = [HERE / name for name in ("regression", "robot", "learning", "nodes/test_wam7.py")]
+NUMERICAL = [
+    HERE / name for name in ("regression", "robot", "learning", "inspection", "nodes/test_wam7.py")
+]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

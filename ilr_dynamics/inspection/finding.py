@@ -34,7 +34,7 @@ KINDS = MappingProxyType(
         "range": "what share of the workspace was visited, and how fast",
         "unknown_parameters": "combinations of inertial parameters that the motion does not show",
         "zero_velocity": "measured velocities that stay zero while the joint moves",
-        "velocity_scale": "measured velocities in another unit, of the wrong sign or of another joint",
+        "velocity_scale": "measured velocities in another unit or of the wrong sign",
         "filtered_velocity": "measured velocities that lag behind",
         "coarse_encoder": "positions in visible steps",
         "degrees": "positions in degrees",
@@ -49,7 +49,7 @@ KINDS = MappingProxyType(
         "payload": "the arm carries more, or less, than the description has",
         "torque_offset": "a constant torque that neither weight nor friction explain",
         "torque_delay": "time from a command to its action, found in the data",
-        "static_friction": "how much of the torque is friction that depends on the direction alone",
+        "static_friction": "how much of the torque is dry friction",
         "unrelated_torque": "a torque that has no relation to the motion",
     }
 )
@@ -92,6 +92,10 @@ class Finding:
     value: float | None = None
     unit: str = ""
     probability: float = 1.0
+
+    def __str__(self) -> str:
+        """Severity, kind and text, as an answer of a service shows them."""
+        return f"{self.severity} ({self.kind}): {self.text}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as values that JSON can hold."""

@@ -4,15 +4,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..learning import LearningSettings
-from ..recording import Recording, Samples
+from ..exceptions import FileAccessError, RecordingError
+from ..learning.settings import LearningSettings
+from ..recording import Recording, Samples, read_recording, training_samples
+from ..robot.description import RobotDescription, load_description
+from .evidence import Evidence
 from .finding import Finding, Severity
+from .motion_findings import degrees_finding, motion_findings
+from .timing_findings import timing_findings
+from .torque_findings import torque_findings
 
 __all__ = ["Inspection", "inspect_recording"]
 
@@ -52,6 +59,15 @@ class Inspection:
     velocity_limit: Array | None = None
 
     @property
+    def refusal(self) -> str:
+        """Why nothing should be learned from it; empty if there is no reason."""
+        errors = [finding for finding in self.findings if finding.severity is Severity.ERROR]
+        if not errors:
+            return ""
+        texts = "; ".join(finding.text for finding in errors)
+        return f"{texts}; expected a recording without errors, or accept_worse to be set"
+
+    @property
     def worst(self) -> Severity:
         """The gravest severity found; info where nothing is wrong."""
         order = list(Severity)
@@ -68,5 +84,122 @@ def inspect_recording(uri: str | Path, settings: LearningSettings) -> Inspection
         Folder or file of a rosbag2.
     settings : LearningSettings
         The arm. Without `robot` nothing is said that needs its rigid-body model.
+
+    Raises
+    ------
+    RobotDescriptionError
+        There is no such robot.
     """
-    raise NotImplementedError
+    description = None
+    if settings.robot is not None:
+        description = load_description(settings.robot, settings.tool_frame)
+    try:
+        recording = _read(uri, settings, description)
+    except (RecordingError, FileAccessError) as error:
+        return Inspection(str(uri), (_unreadable(str(error)),))
+    if isinstance(recording, Finding):
+        return Inspection(str(uri), (recording,))
+    limit = settings.samples.torque_limit
+    if limit is None and description is not None:
+        limit = description.torque_limit
+    torque_limit = None if limit is None else np.asarray(limit, dtype=float)
+    found = list(timing_findings(recording, settings.samples))
+    evidence = None
+    try:
+        evidence = Evidence(
+            recording, settings.samples, description, settings.driver_compensates_gravity
+        )
+    except RecordingError as error:
+        found.append(_too_little(str(error)))
+    if evidence is not None:
+        found += [*motion_findings(evidence), *torque_findings(evidence, torque_limit)]
+    order = list(Severity)
+    found.sort(key=lambda finding: -order.index(finding.severity))
+    samples, model_torque = _samples(recording, settings, evidence)
+    return Inspection(
+        str(uri),
+        tuple(found),
+        recording,
+        samples,
+        model_torque,
+        None
+        if description is None
+        else np.column_stack([description.position_lower, description.position_upper]),
+        torque_limit,
+        None if settings.velocity_limit is None else np.asarray(settings.velocity_limit),
+    )
+
+
+def _read(
+    uri: str | Path, settings: LearningSettings, description: RobotDescription | None
+) -> Recording | Finding:
+    """Usable states, or what makes all others meaningless."""
+
+    def read(velocity_limit: Sequence[float] | None) -> Recording:
+        return read_recording(
+            uri,
+            settings.joint_names,
+            state_topic=settings.state_topic,
+            command_topic=settings.command_topic,
+            driver_compensates_gravity=settings.driver_compensates_gravity,
+            limits=settings.limits,
+            directories=settings.directories,
+            velocity_limit=velocity_limit,
+            continuous_joints=settings.continuous_joints,
+        )
+
+    try:
+        recording: Recording | None = read(settings.velocity_limit)
+        error = None
+    except RecordingError as problem:
+        recording, error = None, problem
+    if description is not None:
+        jumps = 0 if recording is None else recording.rejected.get("position_jump", 0)
+        if recording is None or jumps or recording.breaks:
+            # Degrees change as fast as no arm.
+            try:
+                as_it_is = read([np.inf] * len(settings.joint_names))
+            except RecordingError:
+                as_it_is = None
+        else:
+            as_it_is = recording
+        if as_it_is is not None:
+            degrees = degrees_finding(as_it_is.position, description, settings.joint_names)
+            if degrees is not None:
+                return degrees
+    if recording is None:
+        assert error is not None
+        raise error
+    return recording
+
+
+def _unreadable(text: str) -> Finding:
+    return Finding("unreadable", Severity.ERROR, text, "docs/troubleshooting.md lists the reasons")
+
+
+def _too_little(text: str) -> Finding:
+    return Finding(
+        "no_excitation",
+        Severity.ERROR,
+        text,
+        "record a motion of some ten seconds in which all joints move",
+    )
+
+
+def _samples(
+    recording: Recording, settings: LearningSettings, evidence: Evidence | None
+) -> tuple[Samples | None, Array | None]:
+    """What would be learned from, and the described arm's torque there."""
+    try:
+        samples = training_samples(recording, settings.samples)
+    except RecordingError:
+        return None, None
+    if evidence is None or evidence.model is None:
+        return samples, None
+    gravity = np.array([0.0, 0.0, -9.81]) - evidence.nominal_gravity
+    torque = [
+        evidence.model.inverse_dynamics(*np.split(x, 3))
+        - evidence.model.gravity_columns(x[: len(x) // 3]) @ gravity
+        for x in samples.X
+    ]
+    return samples, np.array(torque)

@@ -15,7 +15,7 @@ from ..robot.description import load_description
 from ..robot.rigid_body import RigidBodyModel
 from .settings import LearningSettings
 
-__all__ = ["implausible_torques"]
+__all__ = ["implausible_torques", "unit_of_limits"]
 
 # Of the recorded states: more that were at a torque limit or beyond come from other units.
 MOST = 0.5
@@ -32,8 +32,8 @@ LEAST_SHARE = 0.3
 LEAST_RANGE = 0.01
 # Units that drivers give torques in, as shares of each joint's limit.
 UNITS_OF_LIMIT = {"percent": 0.01, "thousandths": 0.001, "shares": 1.0}
-# Another unit is believed that brings the torques nearer to the model's by this factor, and as near
-# as this: logarithms of what each joint's are of the model's, friction set aside. Masses of a
+# Another unit is believed that brings the torques nearer to the model's by this factor, and as
+# near as this: logarithms of what each joint's are of the model's, friction set aside. Masses of a
 # description that are wrong by half are this far in Nm.
 CLEARLY_NEARER, NEAR = 0.5, 0.4
 # Joints that say something about units: those that the model has so much torque for, as a share of
@@ -74,7 +74,7 @@ def implausible_torques(samples: Samples, settings: LearningSettings) -> str:
     X, Y = samples.X[chosen], samples.Y[chosen]
     model = RigidBodyModel(load_description(settings.robot, settings.tool_frame))
     torque = np.array([model.inverse_dynamics(*np.split(x, 3)) for x in X])
-    unit = _unit_of_limits(X, Y, torque, settings.samples.torque_limit)
+    unit = unit_of_limits(X, Y, torque, settings.samples.torque_limit)
     if unit:
         return (
             f"the recorded torques fit the rigid-body model as {unit} of each joint's limit; "
@@ -97,13 +97,24 @@ def implausible_torques(samples: Samples, settings: LearningSettings) -> str:
     )
 
 
-def _unit_of_limits(
+def unit_of_limits(
     X: NDArray[np.float64],
     Y: NDArray[np.float64],
     model: NDArray[np.float64],
     limit: Sequence[float] | None,
 ) -> str:
-    """Name the share of the limits (n_joints,), Nm, that torques (n, n_joints) are given in."""
+    """
+    Name the share of each joint's limit that torques are given in; empty if they are in Nm.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, 3 n_joints)
+        [q, qd, qdd].
+    Y, model : ndarray of shape (n, n_joints)
+        Recorded torques, and those of the rigid-body model, Nm.
+    limit : sequence of float or None
+        Of each joint's torque, Nm.
+    """
     if limit is None:
         return ""
     size = np.linalg.norm(model, axis=0)

@@ -24,6 +24,8 @@ from typing import IO, Any
 
 from ..exceptions import IlrDynamicsError, SnapshotError
 from ..file_access import resolve_allowed
+from ..inspection import inspect_recording
+from ..inspection.finding import Severity
 from ..process_lifetime import die_with_parent
 from ..regression.mixture_regressor import MixtureRegressor
 from ..regression.snapshot_file import is_snapshot
@@ -76,9 +78,19 @@ def _update(job: UpdateJob, progress: Progress) -> dict[str, Any]:
     folder = _folder(job.directory)
     snapshot = _new_target(job.snapshot_uri, job.settings) if job.snapshot_uri else None
     model, report = learn_from_recording(job.bag_uri, job.settings, job.snapshot, progress)
-    refusal = report.implausible or (_worse(report) if report.worse else "")
+    inspection = inspect_recording(job.bag_uri, job.settings)
+    findings = [
+        str(finding) for finding in inspection.findings if finding.severity is not Severity.INFO
+    ]
+    refusal = report.implausible or inspection.refusal or (_worse(report) if report.worse else "")
     if refusal and not job.accept_worse:
-        return {"refusal": refusal, "snapshot": "", **_sizes(model), **asdict(report)}
+        return {
+            "refusal": refusal,
+            "snapshot": "",
+            "findings": findings,
+            **_sizes(model),
+            **asdict(report),
+        }
     progress("saving", 0.0, math.nan)
     result = _save_for_use(model, folder)
     if snapshot is not None:
@@ -90,7 +102,14 @@ def _update(job: UpdateJob, progress: Progress) -> dict[str, Any]:
             raise
     progress("saving", 1.0, math.nan)
     snapshot = snapshot or Path(result["base"])
-    return {"refusal": "", **result, "snapshot": str(snapshot), **asdict(report)}
+    return {
+        "refusal": "",
+        **result,
+        "snapshot": str(snapshot),
+        "findings": findings,
+        "overridden": refusal,
+        **asdict(report),
+    }
 
 
 def _worse(report: LearningReport) -> str:

@@ -57,9 +57,12 @@ def fill_learned(answer: UpdateModel.Response | Learn.Result, values: Mapping[st
     refusal: str = values["refusal"]
     rejected: dict[str, int] = values["rejected"]
     answer.success = not refusal
+    overridden: str = values.get("overridden", "")
     answer.message = refusal or (
         f"learned from {values['samples_used']} samples in {values['learning_time']:.1f} s"
+        + (f", although {overridden}" if overridden else "")
     )
+    answer.findings = values["findings"]
     answer.samples_used = values["samples_used"]
     answer.samples_rejected = sum(rejected.values())
     answer.rejection_reasons = list(rejected)

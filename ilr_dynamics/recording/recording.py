@@ -64,6 +64,8 @@ class Recording:
     breaks : tuple of int
         States at which the motion does not go on from the one before: the clock was set, or the
         position begins anew.
+    clock_set_back : tuple of int
+        Those of them at which the clock had been set back.
     wraps : mapping of str to int
         How many times the position of a joint without limits was unwrapped, by its name.
     """
@@ -77,6 +79,7 @@ class Recording:
     driver_compensates_gravity: bool
     rejected: Counter[str]
     breaks: tuple[int, ...] = ()
+    clock_set_back: tuple[int, ...] = ()
     wraps: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
@@ -177,7 +180,10 @@ def read_recording(
             f"{state_topic}; expected at least {MINIMUM_STATES} ({describe_rejections(rejected)})"
         )
     # Where a state is left out that begins something anew, the next one does.
-    begins = np.searchsorted(np.flatnonzero(kept), sorted({*clock_steps, *tracks.breaks}))
+    begins, set_back = (
+        tuple(np.searchsorted(np.flatnonzero(kept), rows).tolist())
+        for rows in (sorted({*clock_steps, *tracks.breaks}), clock_steps)
+    )
     return Recording(
         joint_names=tuple(joints),
         stamp=stamp[kept],
@@ -187,7 +193,8 @@ def read_recording(
         commanded=commanded,
         driver_compensates_gravity=driver_compensates_gravity,
         rejected=rejected,
-        breaks=tuple(begins.tolist()),
+        breaks=begins,
+        clock_set_back=set_back,
         wraps={joint: int(n) for joint, n in zip(joints, tracks.wraps, strict=True) if n},
     )
 

@@ -255,6 +255,8 @@ def _stretches(
     recording: Recording, settings: SampleSettings, rows: NDArray[np.intp]
 ) -> list[NDArray[np.intp]]:
     """Split rows where the time between neighbours is a gap, or the motion begins anew."""
+    if rows.size == 0:
+        return []
     step = np.diff(recording.stamp[rows]) / NANOSECONDS
     part = np.searchsorted(recording.breaks, rows, side="right")
     ends = (step > settings.max_gap * recording.period) | (np.diff(part) > 0)

@@ -86,6 +86,52 @@ class RigidBodyModel:
             pinocchio.computeGeneralizedGravity(self._model, self._data, _vector(position))
         )
 
+    def gravity_columns(self, position: npt.ArrayLike) -> FloatArray:
+        """What each direction of gravity does to the torque that holds the arm still.
+
+        Parameters
+        ----------
+        position : array_like of shape (n_joints,)
+            Joint angles [rad].
+
+        Returns
+        -------
+        ndarray of shape (n_joints, 3)
+            Torque for a gravity of 1 m/s^2 along each axis of the base frame [kg m].
+        """
+        usual = self._model.gravity.linear.copy()
+        columns = np.empty((self.n_joints, 3))
+        for axis, direction in enumerate(np.eye(3)):
+            self._model.gravity.linear = direction
+            columns[:, axis] = self.gravity(position)
+        self._model.gravity.linear = usual
+        return columns
+
+    def last_body_columns(
+        self, position: npt.ArrayLike, velocity: npt.ArrayLike, acceleration: npt.ArrayLike
+    ) -> FloatArray:
+        """What a load that the last joint carries does to the torque.
+
+        Parameters
+        ----------
+        position, velocity, acceleration : array_like of shape (n_joints,)
+            Joint motion [rad, rad/s, rad/s^2].
+
+        Returns
+        -------
+        ndarray of shape (n_joints, 4)
+            Torque for a mass of 1 kg at the last joint's origin [Nm/kg], and for first moments of
+            1 kg m along the axes of its frame [Nm/(kg m)].
+        """
+        regressor = pinocchio.computeJointTorqueRegressor(
+            self._model,
+            self._data,
+            _vector(position),
+            _vector(velocity),
+            _vector(acceleration),
+        )
+        return np.array(regressor[:, -10:-6])
+
     def tool_position(self, position: npt.ArrayLike) -> FloatArray:
         """Tool point.
 

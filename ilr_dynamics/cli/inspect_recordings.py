@@ -1,0 +1,101 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What is wrong with recordings: `inspect BAG [BAG ...] --params-file my_arm.yaml`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from tqdm import tqdm
+
+from ilr_dynamics.cli.findings_table import format_findings
+from ilr_dynamics.cli.inspection_report import write_inspection_report
+from ilr_dynamics.cli.learning_options import add_learning_options, parse_learning_options
+from ilr_dynamics.exceptions import IlrDynamicsError
+from ilr_dynamics.inspection import Inspection, Severity, inspect_recording
+from ilr_dynamics.learning import LearningSettings
+from ilr_dynamics.robot.description import load_description
+
+__all__ = ["main"]
+
+SOUND, FLAWED, UNREADABLE = 0, 1, 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """
+    Inspect recordings and print the findings.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Command line without the program's name; by default that of the process.
+
+    Returns
+    -------
+    int
+        Exit code: 0 if nothing is above info, 1 with warnings or errors, 2 if a recording or a
+        file cannot be read or written.
+    """
+    try:
+        options, settings = parse_learning_options(_parser(), arguments)
+        settings = _of_the_arm(options, settings)
+        inspections = [
+            inspect_recording(bag, settings)
+            for bag in tqdm(options.bags, desc="inspecting", disable=None)
+        ]
+        if options.html is not None:
+            write_inspection_report(options.html, inspections)
+    except (IlrDynamicsError, OSError) as error:
+        print(f"inspect: {error}", file=sys.stderr)
+        return UNREADABLE
+    if options.json:
+        print(json.dumps([_to_json(inspection) for inspection in inspections]))
+    else:
+        print("\n\n".join(format_findings(inspection) for inspection in inspections))
+    return max(map(_status, inspections))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="inspect",
+        description="Say what is wrong with recordings before anything learns from them.",
+    )
+    parser.add_argument("bags", nargs="+", metavar="BAG", help="folder or file of a rosbag2")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="report with pictures to write")
+    parser.add_argument("--json", action="store_true", help="print the findings as JSON")
+    add_learning_options(parser)
+    return parser
+
+
+def _of_the_arm(options: argparse.Namespace, settings: LearningSettings) -> LearningSettings:
+    """Take the joints of an arm that is named without a parameter file."""
+    if options.robot is None or options.params_file is not None:
+        return settings
+    description = load_description(options.robot, settings.tool_frame)
+    if tuple(options.joints) != load_description("wam4").joint_names:
+        return settings
+    return replace(
+        settings,
+        joint_names=description.joint_names,
+        velocity_limit=tuple(description.velocity_limit.tolist()),
+    )
+
+
+def _to_json(inspection: Inspection) -> dict[str, object]:
+    findings = [finding.to_json() for finding in inspection.findings]
+    return {"recording": inspection.uri, "findings": findings}
+
+
+def _status(inspection: Inspection) -> int:
+    if any(finding.kind == "unreadable" for finding in inspection.findings):
+        return UNREADABLE
+    return SOUND if inspection.worst is Severity.INFO else FLAWED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,174 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What a recording shows of motion and torque, laid beside the described arm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..recording import Recording, Samples, SampleSettings, training_samples
+from ..robot.description import RobotDescription
+from ..robot.rigid_body import RigidBodyModel
+
+__all__ = ["Evidence", "MotionTerms", "motion_terms"]
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+# States at which torques are compared: enough for a minute of motion below 3 Hz.
+ENOUGH = 600
+# Speeds over which the direction of friction changes, rad/s: of a joint that slips, and of one
+# that creeps.
+SIGN_SPEEDS = (0.02, 0.2)
+# A joint that moves less shows nothing, rad.
+MOVES = 0.01
+
+
+@dataclass(frozen=True)
+class MotionTerms:
+    """
+    Torques of the described bodies and what they are linear in, at some states.
+
+    Attributes
+    ----------
+    torque : ndarray of shape (n, n_joints)
+        Of all bodies, without weight, Nm.
+    gravity : ndarray of shape (n, n_joints, 3)
+        For 1 m/s^2 along each axis of the base, kg m.
+    load : ndarray of shape (n, n_joints, 4)
+        For a mass and its first moments at the last joint, Nm/kg and Nm/(kg m).
+    """
+
+    torque: Array
+    gravity: Array
+    load: Array
+
+
+def motion_terms(model: RigidBodyModel, X: Array, gravity: Array) -> MotionTerms:
+    """
+    Ask the rigid-body model for the terms of its torque.
+
+    Parameters
+    ----------
+    model : RigidBodyModel
+    X : ndarray of shape (n, 3 n_joints)
+        [q, qd, qdd], rad, rad/s, rad/s^2.
+    gravity : ndarray of shape (3,)
+        Of the model, m/s^2.
+    """
+    states = [np.split(x, 3) for x in X]
+    columns = np.array([model.gravity_columns(state[0]) for state in states])
+    torque = np.array([model.inverse_dynamics(*state) for state in states]) - columns @ gravity
+    return MotionTerms(torque, columns, np.array([model.last_body_columns(*s) for s in states]))
+
+
+class Evidence:
+    """
+    Motion and torque of a recording, at the states where both are known.
+
+    Parameters
+    ----------
+    recording : Recording
+    settings : SampleSettings
+        Of the samples; delays and limits are not applied here.
+    description : RobotDescription or None
+        The arm; None if it is not known.
+    compensated : bool
+        Whether the driver adds the weight to the torques, so that they do not hold it.
+    """
+
+    def __init__(
+        self,
+        recording: Recording,
+        settings: SampleSettings,
+        description: RobotDescription | None,
+        compensated: bool,
+    ) -> None:
+        self.recording = recording
+        self.joints = recording.joint_names
+        self.description = description
+        steps = settings.command_delay if recording.commanded else settings.effort_delay
+        self.expected_delay = steps * recording.period
+        """From a state to the middle of the action of its torque, s."""
+        everything = replace(
+            settings,
+            command_delay=0.0,
+            effort_delay=0.0,
+            sample_rate=None,
+            torque_limit=None,
+            minimum_speed=None,
+        )
+        self.samples: Samples = training_samples(recording, everything)
+        """Every state with its torque as it was sent or reported, smoothed alike."""
+        self.nominal_gravity = np.zeros(3) if compensated else np.array([0.0, 0.0, -9.81])
+
+    @cached_property
+    def rows(self) -> Rows:
+        """Samples that are compared, spread over the recording."""
+        n = self.samples.n_used
+        return np.unique(np.linspace(0, n - 1, min(n, ENOUGH)).round().astype(np.intp))
+
+    @cached_property
+    def moving(self) -> NDArray[np.bool_]:
+        """Whether each joint moves, shape (n_joints,)."""
+        n = len(self.joints)
+        return np.asarray(np.ptp(self.samples.X[:, :n], axis=0) >= MOVES)
+
+    @cached_property
+    def model(self) -> RigidBodyModel | None:
+        """The described arm."""
+        return None if self.description is None else RigidBodyModel(self.description)
+
+    @cached_property
+    def terms(self) -> MotionTerms | None:
+        """Torques of the described arm at the rows."""
+        if self.model is None:
+            return None
+        return motion_terms(self.model, self.samples.X[self.rows], np.array([0.0, 0.0, -9.81]))
+
+    def torque(self, delay: float) -> tuple[Array, NDArray[np.bool_]]:
+        """
+        Torque that acts at the rows if it acts so much later than it is stamped.
+
+        Parameters
+        ----------
+        delay : float
+            s.
+
+        Returns
+        -------
+        torque : ndarray of shape (n, n_joints)
+            Nm.
+        known : ndarray of shape (n,), bool
+            Where no gap lies between.
+        """
+        time = self.samples.time
+        at = time[self.rows] - delay
+        after = np.clip(np.searchsorted(time, at), 1, len(time) - 1)
+        step = time[after] - time[after - 1]
+        inside = (time[0] <= at) & (at <= time[-1])
+        near = step <= 3.5 * self.recording.period
+        share = np.clip((at - time[after - 1]) / step, 0.0, 1.0)[:, np.newaxis]
+        torque = (1.0 - share) * self.samples.Y[after - 1] + share * self.samples.Y[after]
+        return torque, inside & near
+
+    def friction(self, X: Array) -> Array:
+        """
+        Columns of what acts in each joint alone, for its torque to be fitted by.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, 3 n_joints)
+
+        Returns
+        -------
+        ndarray of shape (n, n_joints, 5)
+            Dry friction at two speeds, viscous friction, rotor inertia, a constant.
+        """
+        _, velocity, acceleration = np.split(X, 3, axis=1)
+        signs = [np.tanh(velocity / speed) for speed in SIGN_SPEEDS]
+        return np.stack([*signs, velocity, acceleration, np.ones_like(velocity)], axis=-1)

@@ -1,0 +1,184 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Findings on motion: how much there is, and whether velocities belong to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..robot.description import RobotDescription
+from .evidence import Evidence
+from .finding import Finding, Severity
+
+__all__ = ["degrees_finding", "motion_findings"]
+
+Array = NDArray[np.float64]
+
+# What velocities may be of the change of positions: a filter damps fast motion by less than a
+# third, and units differ by far more.
+LEAST_SLOPE, LARGEST_SLOPE = 0.6, 1.5
+# A joint that is slower shows no velocity, rms, rad/s.
+SHOWS_VELOCITY = 0.02
+# A lag that is worth a word, s: more than a control cycle or two.
+LAG = 0.005
+# Encoder steps that are worth a word, rad: a thousandth of a turn and a half.
+COARSE = 1e-3
+# Slower everywhere, friction and weight are all that is seen, rad/s.
+SLOW = 0.05
+# Beyond its limits by this factor a position is in another unit.
+FAR_OUT = 2.0
+
+
+def motion_findings(evidence: Evidence) -> Iterator[Finding]:
+    """
+    Say what moved, how far and how fast, and what is wrong with measured velocities.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    """
+    yield from _ranges(evidence)
+    yield from _velocities(evidence)
+    yield from _encoders(evidence)
+
+
+def _ranges(evidence: Evidence) -> Iterator[Finding]:
+    n = len(evidence.joints)
+    position, velocity, _ = np.split(evidence.samples.X, 3, axis=1)
+    span, speed = np.ptp(position, axis=0), np.abs(velocity).max(axis=0)
+    limits = evidence.description
+    for j in range(n):
+        share = ""
+        if limits is not None:
+            whole = limits.position_upper[j] - limits.position_lower[j]
+            share = f", {span[j] / whole:.0%} of its range"
+        yield Finding(
+            "range",
+            Severity.INFO,
+            f"{evidence.joints[j]} moves from {position[:, j].min():.2f} to "
+            f"{position[:, j].max():.2f} rad{share}, at {speed[j]:.2f} rad/s at most",
+            joint=evidence.joints[j],
+            value=float(span[j]),
+            unit="rad",
+        )
+    still = [evidence.joints[j] for j in np.flatnonzero(~evidence.moving)]
+    if still or speed.max() < SLOW:
+        what = f"{', '.join(still)} hardly moved" if still else "no joint was faster than "
+        what = what if still else f"{what}{speed.max():.2g} rad/s"
+        none = len(still) == n or speed.max() < SLOW
+        yield Finding(
+            "no_excitation",
+            Severity.WARNING if none else Severity.INFO,
+            f"{what}: inertia and friction of these cannot be learned",
+            "move all joints at the speeds that the arm is to track",
+            value=float(speed.max()),
+            unit="rad/s",
+        )
+
+
+def _velocities(evidence: Evidence) -> Iterator[Finding]:
+    recorded = evidence.recording
+    place = np.searchsorted(recorded.time, evidence.samples.time)
+    measured = recorded.velocity[place]
+    if np.isnan(measured).all():
+        yield Finding(
+            "zero_velocity", Severity.INFO, "the states hold no velocities; none are needed"
+        )
+        return
+    _, velocity, acceleration = np.split(evidence.samples.X, 3, axis=1)
+    for j, joint in enumerate(evidence.joints):
+        true, given, change = velocity[:, j], measured[:, j], acceleration[:, j]
+        used = np.isfinite(given)
+        true, given, change = true[used], given[used], change[used]
+        if not len(true) or np.sqrt(np.mean(true**2)) < SHOWS_VELOCITY:
+            continue
+        columns = np.column_stack([true, -change])
+        slope, lag = np.linalg.lstsq(columns, given, rcond=None)[0]
+        lag = lag / slope if slope else 0.0
+        if not given.any():
+            yield _velocity(
+                "zero_velocity", joint, 0.0, f"the velocities of {joint} are zero while it moves"
+            )
+        elif not LEAST_SLOPE <= slope <= LARGEST_SLOPE:
+            yield _velocity(
+                "velocity_scale",
+                joint,
+                float(slope),
+                f"the velocities of {joint} are {slope:.3g} times the change of its positions; "
+                "expected 1, rad/s",
+            )
+        elif abs(lag) > LAG:
+            yield Finding(
+                "filtered_velocity",
+                Severity.INFO,
+                f"the velocities of {joint} lag by {1e3 * lag:.1f} ms; positions are learned from",
+                joint=joint,
+                value=1e3 * float(lag),
+                unit="ms",
+            )
+
+
+def _velocity(kind: str, joint: str, slope: float, text: str) -> Finding:
+    return Finding(
+        kind,
+        Severity.WARNING,
+        f"{text}; learning differentiates positions, the controller's damping would not",
+        "mend the driver, or let it send no velocities",
+        joint=joint,
+        value=slope,
+    )
+
+
+def _encoders(evidence: Evidence) -> Iterator[Finding]:
+    step = np.abs(np.diff(evidence.recording.position, axis=0))
+    for j, joint in enumerate(evidence.joints):
+        steps = step[:, j][step[:, j] > 0.0]
+        if len(steps) and steps.min() > COARSE:
+            yield Finding(
+                "coarse_encoder",
+                Severity.INFO,
+                f"the position of {joint} is in steps of {steps.min():.2g} rad",
+                "accelerations are coarse: a longer SampleSettings.filter_window helps",
+                joint=joint,
+                value=float(steps.min()),
+                unit="rad",
+            )
+
+
+def degrees_finding(
+    position: Array, description: RobotDescription, joints: tuple[str, ...]
+) -> Finding | None:
+    """
+    Say whether positions are in degrees.
+
+    Parameters
+    ----------
+    position : ndarray of shape (n, n_joints)
+        As recorded.
+    description : RobotDescription
+        With the limits of the joints.
+    joints : tuple of str
+    """
+    lower, upper = description.position_lower, description.position_upper
+    width = upper - lower
+    low, high = np.percentile(position, [1.0, 99.0], axis=0)
+    out = np.maximum(lower - low, high - upper) > (FAR_OUT - 1.0) * width
+    radians = np.radians(position)
+    inside = (np.percentile(radians, 1.0, axis=0) >= lower - 0.1 * width) & (
+        np.percentile(radians, 99.0, axis=0) <= upper + 0.1 * width
+    )
+    if not out.any() or not inside.all():
+        return None
+    worst = int(np.argmax(np.maximum(lower - low, high - upper)))
+    return Finding(
+        "degrees",
+        Severity.ERROR,
+        f"positions are in degrees: {joints[worst]} goes from {low[worst]:.4g} to "
+        f"{high[worst]:.4g}, and its limits are {lower[worst]:.3g} and {upper[worst]:.3g} rad",
+        "publish radians, as REP 103 asks",
+        value=float(high[worst] - low[worst]),
+        unit="deg",
+    )

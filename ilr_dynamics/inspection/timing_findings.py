@@ -1,0 +1,137 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Findings on stamps: rate, gaps, clocks, and states that are of no use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..recording import Recording, SampleSettings
+from .finding import Finding, Severity
+
+__all__ = ["timing_findings"]
+
+# Of the states, or of what smoothing loses beside gaps: more is worth a look at the recorder.
+LOST = 0.01
+# No single gap of a recorder that keeps up is as long, s.
+LONG_GAP = 0.5
+# Jitter of stamps as a share of the period, from which on it is said that they are irregular.
+IRREGULAR = 0.2
+# States that cannot be used for these reasons have findings of their own, or are no fault.
+TOLD_ELSEWHERE = {"wrong_stamp", "position_jump", "no_torque"}
+
+
+def timing_findings(recording: Recording, settings: SampleSettings) -> Iterator[Finding]:
+    """
+    Say how regular the states are, and which are missing or wrong.
+
+    Parameters
+    ----------
+    recording : Recording
+    settings : SampleSettings
+        Gap and filter of the samples.
+    """
+    yield _rate(recording)
+    yield from _gaps(recording, settings)
+    yield from _clock(recording)
+    yield from _positions(recording)
+    n = len(recording.stamp) + sum(recording.rejected.values())
+    for reason, count in recording.rejected.items():
+        if reason not in TOLD_ELSEWHERE:
+            yield Finding(
+                "rejected_states",
+                Severity.WARNING if count > LOST * n else Severity.INFO,
+                f"{count} of {n} states are of no use: {reason}",
+                "docs/troubleshooting.md says what the reason means",
+                value=count / n,
+            )
+
+
+def _rate(recording: Recording) -> Finding:
+    step = np.diff(recording.time)
+    jitter = float(np.median(np.abs(step - recording.period))) / recording.period
+    return Finding(
+        "rate",
+        Severity.INFO,
+        f"{1.0 / recording.period:.4g} states a second over {recording.time[-1]:.1f} s; half of "
+        f"the steps are within {jitter:.1%} of the period"
+        + (", which is irregular" if jitter > IRREGULAR else ""),
+        value=1.0 / recording.period,
+        unit="Hz",
+    )
+
+
+def _gaps(recording: Recording, settings: SampleSettings) -> Iterator[Finding]:
+    step = np.diff(recording.time)
+    gaps = np.flatnonzero(step > settings.max_gap * recording.period)
+    gaps = np.setdiff1d(gaps + 1, recording.breaks)
+    missing = int(np.round(step / recording.period - 1.0).clip(0.0).sum())
+    if not missing:
+        return
+    expected = missing + len(recording.stamp)
+    lost = (missing + len(gaps) * settings.filter_window / recording.period) / expected
+    longest = float(step[gaps - 1].max()) if gaps.size else float(step.max())
+    bad = lost > LOST or longest > LONG_GAP
+    at = int(np.argmax(step))
+    yield Finding(
+        "dropouts",
+        Severity.WARNING if bad else Severity.INFO,
+        f"some {missing} of {expected} states are missing, in {gaps.size} gaps; the longest lasts "
+        f"{longest:.3g} s",
+        "record on the machine that publishes, without other topics" if bad else "",
+        from_s=float(recording.time[at]),
+        to_s=float(recording.time[at + 1]),
+        value=missing / expected,
+    )
+
+
+def _clock(recording: Recording) -> Iterator[Finding]:
+    for row in recording.clock_set_back:
+        at = float(recording.time[row])
+        yield Finding(
+            "clock_set_back",
+            Severity.WARNING,
+            f"the clock of the states was set back at {at:.3f} s; what follows is learned from as "
+            "a stretch of its own",
+            "let a time service slew the clock of the robot's computer, not step it",
+            from_s=at,
+            to_s=at,
+        )
+    wrong = recording.rejected.get("wrong_stamp", 0)
+    if wrong:
+        yield Finding(
+            "wrong_stamp",
+            Severity.WARNING,
+            f"{wrong} states have stamps of another time than those before and after them; they "
+            "are left out",
+            "look at the driver: it stamps before its clock is set, or from another clock",
+            value=float(wrong),
+        )
+
+
+def _positions(recording: Recording) -> Iterator[Finding]:
+    jumped = recording.rejected.get("position_jump", 0)
+    anew = np.setdiff1d(recording.breaks, recording.clock_set_back).astype(int)
+    if jumped or anew.size:
+        at = float(recording.time[anew[0]]) if anew.size else None
+        yield Finding(
+            "position_jump",
+            Severity.WARNING,
+            f"{jumped} states are farther from those before them than an arm gets in the time, "
+            f"and {anew.size} times the positions go on elsewhere",
+            "look for a second publisher of the topic (ros2 topic info -v), a joint that wraps "
+            "(learning.continuous_joints), or a bad encoder",
+            from_s=at,
+            to_s=at,
+            value=float(jumped + anew.size),
+        )
+    for joint, count in recording.wraps.items():
+        yield Finding(
+            "wrapped_position",
+            Severity.INFO,
+            f"the position of {joint} jumped by a whole turn {count} times and was unwrapped",
+            joint=joint,
+            value=float(count),
+        )

@@ -1,0 +1,83 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""How much later a torque acts than its stamp says, found in the data."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .evidence import Evidence
+
+__all__ = ["find_delay"]
+
+Array = NDArray[np.float64]
+
+# Delays that are tried, s, and how finely.
+FIRST, LAST, STEP = -0.02, 0.04, 0.001
+# A joint that is slower all the time says nothing about when its torque acts, rad/s.
+FAST_ENOUGH = 0.1
+
+
+def find_delay(evidence: Evidence) -> tuple[float, float]:
+    """
+    Find the delay at which the torques fit the motion best.
+
+    Each joint's torque is fitted by all that it may be linear in, whatever the coefficients: its
+    rotor and the bodies of the description, weight in any direction, any load, friction. What is
+    left is least at the right delay.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        With a described arm.
+
+    Returns
+    -------
+    delay : float
+        From the stamp of a state to the middle of the action of its torque, s.
+    spread : float
+        Standard deviation of it, s; infinite if nothing can be said.
+    """
+    assert evidence.terms is not None
+    delays = np.arange(FIRST, LAST + 0.5 * STEP, STEP)
+    known = np.all([evidence.torque(delay)[1] for delay in (FIRST, LAST)], axis=0)
+    X = evidence.samples.X[evidence.rows][known]
+    n = len(evidence.joints)
+    fast = np.abs(X[:, n : 2 * n]).max(axis=0) > FAST_ENOUGH if len(X) else np.zeros(n, dtype=bool)
+    if not fast.any() or len(X) < 50:
+        return evidence.expected_delay, float("inf")
+    torques = np.array([evidence.torque(delay)[0][known] for delay in delays])
+    terms = evidence.terms
+    columns = np.concatenate(
+        [
+            terms.torque[known][..., np.newaxis],
+            terms.gravity[known],
+            terms.load[known],
+            evidence.friction(X),
+        ],
+        axis=2,
+    )
+    cost = np.zeros(len(delays))
+    for joint in np.flatnonzero(fast):
+        A = columns[:, joint]
+        basis, kept, _ = np.linalg.svd(A / np.maximum(np.linalg.norm(A, axis=0), 1e-12), False)
+        basis = basis[:, kept > 1e-6 * kept[0]]
+        y = torques[:, :, joint]
+        rest = y - (y @ basis) @ basis.T
+        size = np.mean((y - y.mean(axis=1, keepdims=True)) ** 2, axis=1)
+        cost += 0.5 * len(X) * np.log(np.mean(rest**2, axis=1) + 1e-8 * size + 1e-12)
+    return _least(delays, cost)
+
+
+def _least(delays: Array, cost: Array) -> tuple[float, float]:
+    """Place of the least cost, between the delays tried, and its standard deviation, s."""
+    best = int(np.argmin(cost))
+    if best in (0, len(delays) - 1):
+        return float(delays[best]), float("inf")
+    before, here, after = cost[best - 1 : best + 2]
+    curvature = before - 2.0 * here + after
+    if curvature <= 0.0:
+        return float(delays[best]), float("inf")
+    shift = 0.5 * (before - after) / curvature
+    return float(delays[best] + shift * STEP), float(STEP / np.sqrt(curvature))

@@ -1,0 +1,305 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Findings on torques: their unit, sign, limits, delay, and what they say of the arm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..learning.plausibility import unit_of_limits
+from .evidence import Evidence
+from .finding import Finding, Severity
+from .torque_delay import find_delay
+from .torque_hypotheses import Hypothesis, best_hypothesis
+
+__all__ = ["torque_findings"]
+
+Array = NDArray[np.float64]
+
+# Nats by which a mistake must explain the torques better than none: odds of e^12, as more than a
+# hundred of them are compared.
+CLEAR = 12.0
+# Of the torque's rms in the joint that shows it most: less is within what friction models miss.
+LEAST_EFFECT = 0.1
+# Degrees and m/s^2 by which gravity of a description that is a few per cent wrong appears turned.
+TILTED, MISSING, TWICE = 5.0, 0.35, (1.6, 2.6)
+# Share of states at a torque limit that is no accident.
+SATURATED = 0.005
+# A delay that is this far from the expected one, s, is another: twice what is found by chance.
+DELAYED = 0.0008
+# Standard deviation from which on nothing is said about a delay, s.
+VAGUE = 0.0005
+# Share of a moving joint's torque that motion, weight and friction together explain at least.
+RELATED = 0.5
+# Of what a joint's torque changes by on its way, by the description: less is none.
+NO_SHARE = 0.02
+
+
+def torque_findings(evidence: Evidence, torque_limit: Array | None) -> Iterator[Finding]:
+    """
+    Say what is wrong with the torques.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    torque_limit : ndarray of shape (n_joints,) or None
+        Nm.
+    """
+    yield from _saturation(evidence, torque_limit)
+    constant = list(_constant(evidence))
+    yield from constant
+    if constant or evidence.terms is None:
+        return
+    unit = _unit(evidence, torque_limit)
+    if unit is not None:
+        yield unit
+        return
+    delay, spread = find_delay(evidence)
+    clear = spread < VAGUE
+    best, described = best_hypothesis(evidence, delay if clear else evidence.expected_delay)
+    explained = described.score - best.score > CLEAR
+    if explained:
+        yield from _explanation(evidence, best, described)
+    if clear:
+        yield _delay(evidence, delay, spread)
+    yield from _friction(evidence, best if explained else described)
+
+
+def _saturation(evidence: Evidence, limit: Array | None) -> Iterator[Finding]:
+    if limit is None:
+        return
+    torque = evidence.recording.torque
+    at = np.abs(torque) >= 0.999 * limit
+    for j in np.flatnonzero(_flat_tops(torque) & ~at.any(axis=0)):
+        level = float(np.abs(torque[:, j]).max())
+        yield Finding(
+            "saturation",
+            Severity.WARNING,
+            f"the torque of {evidence.joints[j]} stays at {level:.4g} Nm, its largest value, in "
+            f"{np.mean(np.abs(torque[:, j]) >= level):.1%} of the states: something limits it",
+            "say the limits that the driver really has (limits.torque)",
+            joint=evidence.joints[j],
+            value=level,
+            unit="Nm",
+        )
+    for j in np.flatnonzero(at.any(axis=0)):
+        share = float(at[:, j].mean())
+        times = evidence.recording.time[at[:, j]]
+        yield Finding(
+            "saturation",
+            Severity.WARNING if share > SATURATED else Severity.INFO,
+            f"the torque of {evidence.joints[j]} is at its limit of {limit[j]:g} Nm or beyond in "
+            f"{share:.1%} of the states; these are not learned from",
+            "move more slowly, or say the limits that the driver really has (limits.torque)",
+            joint=evidence.joints[j],
+            from_s=float(times[0]),
+            to_s=float(times[-1]),
+            value=share,
+        )
+
+
+def _flat_tops(torque: Array) -> NDArray[np.bool_]:
+    """Whether each joint's torque is at its largest value far more often than near it."""
+    size = np.abs(torque)
+    top = size.max(axis=0)
+    at = (size >= top).mean(axis=0)
+    near = (size >= 0.98 * top).mean(axis=0) - at
+    return np.asarray((top > 0.0) & (at > SATURATED) & (at > 2.0 * near) & (at < 1.0))
+
+
+def _constant(evidence: Evidence) -> Iterator[Finding]:
+    Y = evidence.samples.Y
+    rounding = 1e-9 * (1.0 + np.abs(Y).max(axis=0))
+    constant = evidence.moving & (np.ptp(Y, axis=0) <= rounding)
+    if evidence.terms is not None:
+        # Noise of a sensor that measures something else.
+        described = evidence.terms.torque + evidence.terms.gravity @ evidence.nominal_gravity
+        constant |= evidence.moving & (np.std(Y, axis=0) < NO_SHARE * np.std(described, axis=0))
+    for j in np.flatnonzero(constant):
+        yield Finding(
+            "zero_effort",
+            Severity.ERROR,
+            f"the torque of {evidence.joints[j]} is {np.median(Y[:, j]):.4g} Nm throughout, "
+            "although it moves",
+            "record the topic of commanded torques, or let the driver fill its efforts",
+            joint=evidence.joints[j],
+            value=float(Y[0, j]),
+            unit="Nm",
+        )
+
+
+def _unit(evidence: Evidence, limit: Array | None) -> Finding | None:
+    assert evidence.terms is not None
+    torque, known = evidence.torque(evidence.expected_delay)
+    X = evidence.samples.X[evidence.rows][known]
+    model = evidence.terms.torque + evidence.terms.gravity @ evidence.nominal_gravity
+    if limit is not None:
+        unit = unit_of_limits(X, torque[known], model[known], limit)
+        if unit:
+            return _scaled(f"the torques are {unit} of each joint's limit; expected Nm", None)
+        if (np.abs(evidence.recording.torque) >= limit).any(axis=1).mean() > 0.5:
+            largest = float((np.abs(evidence.recording.torque) / limit).max())
+            return _scaled(
+                f"most torques are beyond their limits, up to {largest:.3g} times", largest
+            )
+    return None
+
+
+def _scaled(text: str, value: float | None) -> Finding:
+    return Finding(
+        "effort_scale",
+        Severity.ERROR,
+        text,
+        "convert to Nm in the driver: motor currents and percent are no torques",
+        value=value,
+    )
+
+
+def _explanation(evidence: Evidence, best: Hypothesis, described: Hypothesis) -> Iterator[Finding]:
+    names = " and ".join(evidence.joints[j] for j in best.joints)
+    probability = 1.0 - float(np.exp(-min(described.score - best.score, 700.0)))
+    if best.kind == "wrong_sign":
+        yield Finding(
+            best.kind,
+            Severity.ERROR,
+            f"the torque of {names} fits its motion with the other sign alone",
+            "compare the joint's direction in driver and description",
+            joint=names,
+            probability=probability,
+        )
+    elif best.kind == "permuted_joints":
+        yield Finding(
+            best.kind,
+            Severity.ERROR,
+            f"the values of {names} fit each other's names",
+            "compare the order of names and values in the driver",
+            joint=names,
+            probability=probability,
+        )
+    elif best.kind == "effort_scale":
+        yield _scaled(
+            f"the torques are {best.values[0]:g} times those of the described arm", best.values[0]
+        )
+    elif best.kind == "gravity":
+        yield from _gravity(best.values, probability)
+    elif best.kind == "payload":
+        yield from _payload(evidence, best, described, probability)
+
+
+def _gravity(gravity: Array, probability: float) -> Iterator[Finding]:
+    size = float(np.linalg.norm(gravity))
+    share = -float(gravity[2]) / 9.81
+    if size < MISSING * 9.81:
+        yield Finding(
+            "gravity_missing",
+            Severity.ERROR,
+            f"the torques hold {share:.0%} of the arm's weight",
+            "set driver_compensates_gravity if the driver adds it",
+            value=100.0 * share,
+            unit="percent",
+            probability=probability,
+        )
+    elif TWICE[0] <= share <= TWICE[1]:
+        yield Finding(
+            "gravity_twice",
+            Severity.ERROR,
+            f"the torques hold {share:.0%} of the arm's weight",
+            "somebody adds gravity a second time: driver and controller both compensate it?",
+            value=100.0 * share,
+            unit="percent",
+            probability=probability,
+        )
+    else:
+        angle = float(np.degrees(np.arccos(np.clip(-gravity[2] / size, -1.0, 1.0))))
+        if angle > TILTED:
+            direction = ", ".join(f"{part:.2f}" for part in gravity / size)
+            yield Finding(
+                "base_tilted",
+                Severity.ERROR,
+                f"the base is tilted by {angle:.0f} degrees against the description"
+                f"{' (upside down)' if angle > 150.0 else ''}: the torques hold a weight along "
+                f"({direction})",
+                "turn the base link of the description as the arm is mounted",
+                value=angle,
+                unit="deg",
+                probability=probability,
+            )
+
+
+def _payload(
+    evidence: Evidence, best: Hypothesis, described: Hypothesis, probability: float
+) -> Iterator[Finding]:
+    assert evidence.terms is not None
+    added = evidence.terms.load @ best.values
+    torque, known = evidence.torque(evidence.expected_delay)
+    effect = np.sqrt(np.mean(added[known] ** 2, axis=0) / np.mean(torque[known] ** 2, axis=0))
+    if effect.max() < LEAST_EFFECT:
+        return
+    mass = float(best.values[0])
+    more = "more" if mass > 0.0 else "less"
+    yield Finding(
+        "payload",
+        Severity.WARNING,
+        f"the arm carries {abs(mass):.2f} kg {more} at its last link than the description has",
+        "describe the tool, or record without it",
+        value=mass,
+        unit="kg",
+        probability=probability,
+    )
+
+
+def _delay(evidence: Evidence, delay: float, spread: float) -> Finding:
+    late = delay - evidence.expected_delay
+    unusual = abs(late) > DELAYED + 2.0 * spread
+    return Finding(
+        "torque_delay",
+        Severity.WARNING if unusual else Severity.INFO,
+        f"torques act {1e3 * delay:.1f} ms after the state they are stamped with; "
+        f"{1e3 * evidence.expected_delay:.1f} ms are learned with",
+        "a slow bus or a filter in the driver? SampleSettings.command_delay sets what is learned "
+        "with"
+        if unusual
+        else "",
+        value=1e3 * delay,
+        unit="ms",
+    )
+
+
+def _friction(evidence: Evidence, hypothesis: Hypothesis) -> Iterator[Finding]:
+    torque, known = evidence.torque(evidence.expected_delay)
+    size = np.std(torque[known], axis=0)
+    for j, joint in enumerate(evidence.joints):
+        if not evidence.moving[j] or size[j] <= 0.0:
+            continue
+        unexplained = float(min(hypothesis.error[j] / size[j], 1.0))
+        if unexplained**2 > 1.0 - RELATED:
+            yield Finding(
+                "unrelated_torque",
+                Severity.WARNING,
+                f"motion, weight and friction explain {1.0 - unexplained**2:.0%} of the torque of "
+                f"{joint}; expected {RELATED:.0%} at least",
+                "is it the torque of this joint, in Nm, and of this time?",
+                joint=joint,
+                value=1.0 - unexplained**2,
+            )
+    X = evidence.samples.X[evidence.rows][known]
+    assert evidence.terms is not None
+    described = evidence.terms.torque + evidence.terms.gravity @ evidence.nominal_gravity
+    left = torque[known] - described[known]
+    own = evidence.friction(X)
+    for j, joint in enumerate(evidence.joints):
+        if not evidence.moving[j]:
+            continue
+        values = np.linalg.lstsq(own[:, j], left[:, j], rcond=1e-8)[0]
+        dry = float(np.sqrt(np.mean((own[:, j, :2] @ values[:2]) ** 2)))
+        whole = float(np.sqrt(np.mean(torque[known, j] ** 2)))
+        yield Finding(
+            "static_friction",
+            Severity.INFO,
+            f"dry friction is {dry:.2g} Nm of the {whole:.2g} Nm that {joint} takes",
+            joint=joint,
+            value=dry / whole if whole else None,
+        )

@@ -1,0 +1,87 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A recorded motion of an arm with friction, as it is and with one thing wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from ilr_dynamics.learning import LearningSettings
+from ilr_dynamics.recording import RecordingWriter, SampleSettings
+from ilr_dynamics.robot.description import load_description
+from ilr_dynamics.robot.rigid_body import RigidBodyModel
+
+ARM = load_description("wam4")
+MODEL = RigidBodyModel(ARM)
+PERIOD = 0.002
+
+
+@dataclass(frozen=True)
+class Motion:
+    """What is written down; torques are those of the moment, and of 3 ms before in the file."""
+
+    time: np.ndarray
+    position: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
+    torque: np.ndarray
+    delay: float = 0.003
+    limit: float = np.inf
+
+    def changed(self, **values):
+        return replace(self, **values)
+
+
+def _motion(seed=0, n=5000):
+    generator = np.random.default_rng(seed)
+    time = PERIOD * np.arange(n)
+    rate = 2.0 * np.pi * generator.uniform(0.15, 0.8, (3, 4))
+    phase = generator.uniform(0.0, 2.0 * np.pi, (3, 4))
+    angle = rate * time[:, np.newaxis, np.newaxis] + phase
+    size = generator.uniform(0.1, 0.3, (3, 4))
+    q = np.array([0.0, 0.6, 0.0, 1.2]) + (size * np.sin(angle)).sum(axis=1)
+    qd = (size * rate * np.cos(angle)).sum(axis=1)
+    qdd = -(size * rate**2 * np.sin(angle)).sum(axis=1)
+    states = zip(q, qd, qdd, strict=True)
+    torque = np.array([MODEL.inverse_dynamics(*state) for state in states])
+    torque += np.array([3.0, 3.0, 1.5, 1.5]) * np.tanh(qd / 0.02) + 0.5 * qd
+    return Motion(time, q, qd, qdd, torque)
+
+
+@pytest.fixture(scope="session")
+def motion():
+    return _motion()
+
+
+@pytest.fixture
+def record(tmp_path):
+    """Write a motion to a bag, with noise on the torques and an encoder's steps."""
+
+    def write(motion, name="bag", storage="mcap"):
+        noise = np.random.default_rng(1).normal(size=motion.torque.shape)
+        step = 2.0 * np.pi / (4096 * 30)
+        ahead = motion.time + motion.delay
+        torque = [np.interp(ahead, motion.time, column) for column in motion.torque.T]
+        torque = np.column_stack(torque) + 0.03 * noise * (motion.torque != 0.0)
+        torque = np.clip(torque, -motion.limit, motion.limit)
+        position = step * np.round(motion.position / step)
+        with RecordingWriter(tmp_path / name, storage) as writer:
+            for k, time in enumerate(motion.time):
+                at = (10**18 + round(1e9 * time), ARM.joint_names)
+                writer.write_joint_state("/joint_states", *at, position[k], motion.velocity[k])
+                writer.write_joint_state("/joint_torque_command", *at, effort=torque[k])
+        return tmp_path / name
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def arm_of_motion():
+    return LearningSettings(
+        ARM.joint_names,
+        samples=SampleSettings(sample_rate=100.0, torque_limit=ARM.torque_limit.tolist()),
+        robot="wam4",
+    )

@@ -1,0 +1,149 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Each mistake is named by its kind, and a sound recording has none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ilr_dynamics.inspection import KINDS, Severity, inspect_recording
+from ilr_dynamics.robot.description import load_description
+from ilr_dynamics.robot.rigid_body import RigidBodyModel
+
+ARM = load_description("wam4")
+MODEL = RigidBodyModel(ARM)
+
+
+def flip(values, joint):
+    return values * np.where(np.arange(values.shape[1]) == joint, -1.0, 1.0)
+
+
+def swap(values, one, other):
+    values = values.copy()
+    values[:, [one, other]] = values[:, [other, one]]
+    return values
+
+
+def weight(motion, gravity):
+    change = np.asarray(gravity) - [0.0, 0.0, -9.81]
+    return np.array([MODEL.gravity_columns(q) @ change for q in motion.position])
+
+
+def load(motion, mass):
+    states = zip(motion.position, motion.velocity, motion.acceleration, strict=True)
+    return np.array([MODEL.last_body_columns(*s) @ [mass, 0, 0, 0.1 * mass] for s in states])
+
+
+def without(motion, rows):
+    kept = ~np.isin(np.arange(len(motion.time)), rows)
+    fields = ("time", "position", "velocity", "acceleration", "torque")
+    return motion.changed(**{name: getattr(motion, name)[kept] for name in fields})
+
+
+def with_zeros(values, rows):
+    values = values.copy()
+    values[rows] = 0.0
+    return values
+
+
+FAULTS = {
+    "wrong_sign of a torque": lambda m: m.changed(torque=flip(m.torque, 2)),
+    "wrong_sign of a position": lambda m: m.changed(
+        position=flip(m.position, 1), velocity=flip(m.velocity, 1)
+    ),
+    "permuted_joints": lambda m: m.changed(
+        position=swap(m.position, 0, 3), velocity=swap(m.velocity, 0, 3)
+    ),
+    "permuted_joints of torques": lambda m: m.changed(torque=swap(m.torque, 1, 3)),
+    "degrees": lambda m: m.changed(
+        position=np.degrees(m.position), velocity=np.degrees(m.velocity)
+    ),
+    "base_tilted": lambda m: m.changed(torque=m.torque + weight(m, [3.0, 0.0, -9.34])),
+    "base_tilted upside down": lambda m: m.changed(torque=m.torque + weight(m, [0, 0, 9.81])),
+    "gravity_twice": lambda m: m.changed(torque=m.torque + weight(m, [0, 0, -19.62])),
+    "gravity_missing": lambda m: m.changed(torque=m.torque + weight(m, [0, 0, 0])),
+    "payload": lambda m: m.changed(torque=m.torque + load(m, 2.0)),
+    "torque_delay": lambda m: m.changed(delay=0.007),
+    "effort_scale in percent": lambda m: m.changed(torque=100.0 * m.torque / ARM.torque_limit),
+    "effort_scale in mA": lambda m: m.changed(torque=1000.0 * m.torque),
+    "effort_scale by ten": lambda m: m.changed(torque=10.0 * m.torque),
+    "zero_effort": lambda m: m.changed(torque=0.0 * m.torque),
+    "zero_effort of a joint": lambda m: m.changed(torque=m.torque * [1, 0, 1, 1]),
+    "zero_velocity": lambda m: m.changed(velocity=0.0 * m.velocity),
+    "velocity_scale": lambda m: m.changed(velocity=np.degrees(m.velocity)),
+    "saturation": lambda m: m.changed(limit=6.0),
+    "unrelated_torque": lambda m: m.changed(
+        torque=np.column_stack([3.0 * np.sin(11.0 * m.time), m.torque[:, 1:]])
+    ),
+    "dropouts": lambda m: without(m, [r for k in range(500, 4500, 200) for r in range(k, k + 9)]),
+    "position_jump": lambda m: m.changed(position=with_zeros(m.position, slice(100, None, 300))),
+    "clock_set_back": lambda m: m.changed(time=np.where(m.time < 5.0, m.time, m.time - 0.2)),
+    "wrong_stamp": lambda m: m.changed(
+        time=np.where(np.arange(len(m.time)) == 2000, m.time + 1e6, m.time)
+    ),
+    "no_excitation": lambda m: m.changed(
+        position=np.tile(m.position[:1], (len(m.time), 1)), velocity=0.0 * m.velocity
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_named(fault, motion, record, arm_of_motion):
+    found = inspect_recording(record(FAULTS[fault](motion)), arm_of_motion)
+    kinds = {finding.kind for finding in found.findings if finding.severity is not Severity.INFO}
+    assert fault.split()[0] in kinds, [str(finding) for finding in found.findings]
+    assert all(finding.kind in KINDS for finding in found.findings)
+
+
+@pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
+def test_a_sound_recording_has_nothing_but_information(storage, motion, record, arm_of_motion):
+    found = inspect_recording(record(motion, storage=storage), arm_of_motion)
+    assert found.worst is Severity.INFO and found.refusal == ""
+    (delay,) = (finding for finding in found.findings if finding.kind == "torque_delay")
+    assert delay.value == pytest.approx(3.0, abs=0.5) and delay.unit == "ms"
+    assert found.model_torque.shape == found.samples.Y.shape
+    assert np.abs(found.model_torque - found.samples.Y).mean() < 4.0
+
+
+def test_values_are_what_was_wrong(motion, record, arm_of_motion):
+    def value(fault, kind):
+        found = inspect_recording(record(FAULTS[fault](motion), fault), arm_of_motion)
+        (finding,) = (f for f in found.findings if f.kind == kind)
+        return finding
+
+    assert value("payload", "payload").value == pytest.approx(2.0, abs=0.2)
+    tilt = np.degrees(np.arctan2(3.0, 9.34))
+    assert value("base_tilted", "base_tilted").value == pytest.approx(tilt, abs=2.0)
+    assert value("torque_delay", "torque_delay").value == pytest.approx(7.0, abs=0.5)
+    assert value("wrong_sign of a torque", "wrong_sign").joint == "j3"
+    jump = value("wrong_stamp", "wrong_stamp")
+    assert jump.value == 1.0
+    assert value("clock_set_back", "clock_set_back").from_s == pytest.approx(5.0, abs=0.01)
+
+
+def test_an_error_is_a_refusal_with_its_text(motion, record, arm_of_motion):
+    found = inspect_recording(record(FAULTS["degrees"](motion)), arm_of_motion)
+    assert "positions are in degrees" in found.refusal and "accept_worse" in found.refusal
+
+
+def test_what_cannot_be_read_is_a_finding(tmp_path, arm_of_motion):
+    found = inspect_recording(tmp_path / "nothing", arm_of_motion)
+    assert [finding.kind for finding in found.findings] == ["unreadable"]
+    assert found.recording is None and found.worst is Severity.ERROR
+
+
+def test_an_arm_without_description_is_judged_by_its_states_alone(motion, record, arm_of_motion):
+    settings = replace(arm_of_motion, robot=None)
+    found = inspect_recording(record(FAULTS["wrong_sign of a torque"](motion)), settings)
+    assert found.worst is Severity.INFO and found.model_torque is None
+    found = inspect_recording(record(FAULTS["zero_velocity"](motion), "zero"), settings)
+    assert found.worst is Severity.WARNING
+
+
+def test_a_driver_that_carries_the_weight_is_no_fault(motion, record, arm_of_motion):
+    settings = replace(arm_of_motion, driver_compensates_gravity=True)
+    light = motion.changed(torque=motion.torque + weight(motion, [0, 0, 0]))
+    assert inspect_recording(record(light), settings).worst is Severity.INFO
