@@ -101,7 +101,7 @@ def inspect_recording(uri: str | Path, settings: LearningSettings) -> Inspection
         return Inspection(str(uri), (recording,))
     limit = settings.samples.torque_limit
     if limit is None and description is not None:
-        limit = description.torque_limit
+        limit = description.torque_limit.tolist()
     torque_limit = None if limit is None else np.asarray(limit, dtype=float)
     found = list(timing_findings(recording, settings.samples))
     evidence = None

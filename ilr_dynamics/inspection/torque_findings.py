@@ -137,7 +137,7 @@ def _unit(evidence: Evidence, limit: Array | None) -> Finding | None:
     X = evidence.samples.X[evidence.rows][known]
     model = evidence.terms.torque + evidence.terms.gravity @ evidence.nominal_gravity
     if limit is not None:
-        unit = unit_of_limits(X, torque[known], model[known], limit)
+        unit = unit_of_limits(X, torque[known], model[known], limit.tolist())
         if unit:
             return _scaled(f"the torques are {unit} of each joint's limit; expected Nm", None)
         if (np.abs(evidence.recording.torque) >= limit).any(axis=1).mean() > 0.5:

@@ -98,6 +98,7 @@ def _hypotheses(evidence: Evidence, delay: float) -> Iterator[Hypothesis]:
         yield fit("wrong_sign", (joint,), evidence.terms, X, of_torque=_flip(n, joint))
     for pair in combinations(range(n), 2):
         yield fit("permuted_joints", pair, evidence.terms, X, of_torque=_swap(n, *pair))
+    changes: list[tuple[str, tuple[int, ...], Array]]
     changes = [("wrong_sign", (joint,), _flip(n, joint)) for joint in range(n)]
     changes += [("permuted_joints", pair, _swap(n, *pair)) for pair in combinations(range(n), 2)]
     for kind, joints, change in changes:
