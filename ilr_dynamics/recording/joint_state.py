@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rosbags.serde import SerdeError
 from rosbags.typesys import Stores, get_typestore
+
+from .joint_state_layout import FIELDS, JointStateLayout
 
 __all__ = [
     "JOINT_STATE",
@@ -29,6 +31,9 @@ JOINT_STATE = "sensor_msgs/msg/JointState"
 TYPESTORE = get_typestore(Stores.ROS2_JAZZY)
 
 NANOSECONDS = 1_000_000_000
+
+# Messages decoded at a time, and layouts of one size that are looked for: of each publisher one.
+BLOCK, MAX_LAYOUTS = 4096, 8
 
 
 class Rejection(IntEnum):
@@ -115,34 +120,126 @@ def decode_joint_states(
     -------
     JointSeries
     """
-    shape = (len(messages), len(joints))
-    stamp = np.zeros(len(messages), dtype=np.int64)
-    rejection = np.zeros(len(messages), dtype=np.uint8)
-    fields = {name: np.full(shape, np.nan) for name in ("position", "velocity", "effort")}
-    first_names: tuple[str, ...] = ()
-    order = _JointOrder(joints)
+    n = len(messages)
+    decoded = _Decoded(
+        np.zeros(n, dtype=np.int64),
+        np.zeros(n, dtype=np.uint8),
+        {field: np.full((n, len(joints)), np.nan) for field in FIELDS},
+        _JointOrder(joints),
+        required,
+    )
+    alone = _decode_alike(messages, decoded)
+    for row in alone:
+        _decode_one(messages[row], row, decoded)
+    rejection, fields = decoded.rejection, decoded.fields
+    finite = np.isfinite(np.hstack([fields[field] for field in required])).all(axis=1)
+    rejection[(rejection == Rejection.NONE) & ~finite] = Rejection.NOT_FINITE
+    places = np.arange(n) if place is None else np.asarray(place, dtype=np.int64)
+    return JointSeries(
+        decoded.stamp,
+        rejection=rejection,
+        place=places,
+        names=_first_names(messages),
+        **fields,
+    )
+
+
+@dataclass
+class _Decoded:
+    """What is known of the messages so far."""
+
+    stamp: NDArray[np.int64]
+    rejection: NDArray[np.uint8]
+    fields: dict[str, NDArray[np.float64]]
+    order: _JointOrder
+    required: Collection[str]
+
+    def take(self, rows: Any, names: Sequence[str], counts: Mapping[str, int]) -> list[str]:
+        """Note what is wrong with messages of these names and numbers of values.
+
+        Return the fields whose values can be taken, in the order of `order`.
+        """
+        if self.order.columns(list(names)) is None:
+            self.rejection[rows] = Rejection.OTHER_JOINTS
+            return []
+        for field in FIELDS:
+            if counts[field] != len(names) and field in self.required:
+                wrong = Rejection.WRONG_SIZE if counts[field] else Rejection.MISSING_FIELD
+                self.rejection[rows] = wrong
+        return [field for field in FIELDS if counts[field] == len(names)]
+
+
+def _decode_alike(messages: Sequence[bytes], decoded: _Decoded) -> list[int]:
+    """Decode messages that have a layout in common; return the rows of the others."""
+    by_size: dict[int, list[int]] = {}
     for row, data in enumerate(messages):
+        by_size.setdefault(len(data), []).append(row)
+    alone: list[int] = []
+    for size, rows in by_size.items():
+        layouts: list[JointStateLayout] = []
+        for first in range(0, len(rows), BLOCK):
+            block = np.array(rows[first : first + BLOCK])
+            joined = b"".join([messages[row] for row in block.tolist()])
+            table = np.frombuffer(joined, dtype=np.uint8).reshape(len(block), size)
+            alone += _decode_block(block, table, messages, layouts, decoded)
+    return alone
+
+
+def _decode_block(
+    rows: NDArray[np.intp],
+    data: NDArray[np.uint8],
+    messages: Sequence[bytes],
+    layouts: list[JointStateLayout],
+    decoded: _Decoded,
+) -> list[int]:
+    """Decode messages of one size, by the layouts known and at most a few new ones."""
+    left = np.ones(len(rows), dtype=bool)
+    known = 0
+    while left.any():
+        if known == len(layouts):
+            found = None
+            if known < MAX_LAYOUTS:
+                found = JointStateLayout.of(messages[int(rows[np.argmax(left)])])
+            if found is None:
+                break
+            layouts.append(found)
+        layout = layouts[known]
+        known += 1
+        alike = left & layout.matching(data)
+        if not alike.any():
+            continue
+        left &= ~alike
+        chosen = rows[alike]
+        seconds, nanoseconds = layout.stamps(data[alike]).T
+        decoded.stamp[chosen] = seconds * NANOSECONDS + nanoseconds
+        counts = {field: count for field, (_, count) in layout.places.items()}
+        for field in decoded.take(chosen, layout.names, counts):
+            columns = decoded.order.columns(list(layout.names))
+            decoded.fields[field][chosen] = layout.values(data[alike], field)[:, columns]
+    return [int(row) for row in rows[left]]
+
+
+def _decode_one(data: bytes, row: int, decoded: _Decoded) -> None:
+    try:
+        message: Any = TYPESTORE.deserialize_cdr(data, JOINT_STATE)
+    except (SerdeError, IndexError, MemoryError):
+        decoded.rejection[row] = Rejection.UNREADABLE
+        return
+    decoded.stamp[row] = message.header.stamp.sec * NANOSECONDS + message.header.stamp.nanosec
+    counts = {field: len(getattr(message, field)) for field in FIELDS}
+    for field in decoded.take(row, message.name, counts):
+        decoded.fields[field][row] = getattr(message, field)[decoded.order.columns(message.name)]
+
+
+def _first_names(messages: Sequence[bytes]) -> tuple[str, ...]:
+    """Joints of the first message that can be read."""
+    for data in messages:
         try:
             message: Any = TYPESTORE.deserialize_cdr(data, JOINT_STATE)
         except (SerdeError, IndexError, MemoryError):
-            rejection[row] = Rejection.UNREADABLE
             continue
-        first_names = first_names or tuple(message.name)
-        stamp[row] = message.header.stamp.sec * NANOSECONDS + message.header.stamp.nanosec
-        columns = order.columns(message.name)
-        if columns is None:
-            rejection[row] = Rejection.OTHER_JOINTS
-            continue
-        for name, values in fields.items():
-            found = getattr(message, name)
-            if len(found) == len(message.name):
-                values[row] = found[columns]
-            elif name in required:
-                rejection[row] = Rejection.WRONG_SIZE if len(found) else Rejection.MISSING_FIELD
-    finite = np.isfinite(np.hstack([fields[name] for name in required])).all(axis=1)
-    rejection[(rejection == Rejection.NONE) & ~finite] = Rejection.NOT_FINITE
-    places = np.arange(len(messages)) if place is None else np.asarray(place, dtype=np.int64)
-    return JointSeries(stamp, rejection=rejection, place=places, names=first_names, **fields)
+        return tuple(message.name)
+    return ()
 
 
 class _JointOrder:
