@@ -15,6 +15,7 @@ from ilr_dynamics.cli.learning_options import add_learning_options, parse_learni
 from ilr_dynamics.cli.stage_bar import StageBar
 from ilr_dynamics.cli.table import format_table
 from ilr_dynamics.exceptions import IlrDynamicsError, LearnerError, SnapshotError
+from ilr_dynamics.inspection import Severity, inspect_recording
 from ilr_dynamics.learning import (
     LearningReport,
     LearningSettings,
@@ -102,7 +103,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--accept-worse",
         action="store_true",
-        help="learn from torques too that cannot be those of the arm",
+        help="learn from recordings with errors too, and from torques that cannot be the arm's",
     )
     add_learning_options(parser)
     return parser
@@ -118,8 +119,9 @@ def _train(options: argparse.Namespace, settings: LearningSettings) -> None:
     known = load_compatible_snapshot(options.snapshot, settings) if options.snapshot else None
     with ProgressBar() as progress:
         parts = [read_samples(bag, settings, progress) for bag in options.bags]
-        if not options.accept_worse:
-            _check_torques(options.bags, parts, settings)
+    for bag, samples in zip(options.bags, parts, strict=True):
+        _inspect(bag, samples, settings, options.accept_worse)
+    with ProgressBar() as progress:
         model, report = learn(concatenate(parts), settings, known, progress)
     earlier = known.metadata_.get("recordings", []) if known is not None else []
     model.save(output, snapshot_metadata(settings, [*earlier, *options.bags]))
@@ -132,14 +134,15 @@ def _train(options: argparse.Namespace, settings: LearningSettings) -> None:
     )
 
 
-def _check_torques(
-    bags: Sequence[str], parts: Sequence[Samples], settings: LearningSettings
-) -> None:
-    """Refuse recordings, each for itself, whose torques cannot be those of the arm."""
-    for bag, samples in zip(bags, parts, strict=True):
-        reason = implausible_torques(samples, settings)
-        if reason:
-            raise LearnerError(f"{bag}: {reason.replace('accept_worse', '--accept-worse')}")
+def _inspect(bag: str, samples: Samples, settings: LearningSettings, accept_worse: bool) -> None:
+    """Print what is wrong with a recording; refuse one with errors, and torques of no arm."""
+    inspection = inspect_recording(bag, settings)
+    for finding in inspection.findings:
+        if finding.severity is not Severity.INFO:
+            print(f"train: {bag}: {finding}", file=sys.stderr)
+    refusal = implausible_torques(samples, settings) or inspection.refusal
+    if refusal and not accept_worse:
+        raise LearnerError(f"{bag}: {refusal.replace('accept_worse', '--accept-worse')}")
 
 
 def _samples_table(bags: Sequence[str], parts: Sequence[Samples]) -> str:

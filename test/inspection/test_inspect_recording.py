@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -147,3 +149,9 @@ def test_a_driver_that_carries_the_weight_is_no_fault(motion, record, arm_of_mot
     settings = replace(arm_of_motion, driver_compensates_gravity=True)
     light = motion.changed(torque=motion.torque + weight(motion, [0, 0, 0]))
     assert inspect_recording(record(light), settings).worst is Severity.INFO
+
+
+def test_the_page_lists_all_kinds():
+    page = (Path(__file__).parents[2] / "docs" / "inspect.md").read_text()
+    listed = re.findall(r"^\| `(\w+)` \| (.*) \|$", page, re.MULTILINE)
+    assert dict(listed) == dict(KINDS)
