@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .evidence import Evidence
+from .evidence import SIGN_SPEEDS, Evidence, MotionTerms
 
 __all__ = ["find_delay"]
 
@@ -15,6 +15,8 @@ Array = NDArray[np.float64]
 
 # Delays that are tried, s, and how finely.
 FIRST, LAST, STEP = -0.02, 0.04, 0.001
+# Speed below which friction rises, rad/s, and waves of friction to the turn, at most.
+STRIBECK_SPEED, N_WAVES = 0.06, 12
 # A joint that is slower all the time says nothing about when its torque acts, rad/s.
 FAST_ENOUGH = 0.1
 
@@ -55,6 +57,7 @@ def find_delay(evidence: Evidence) -> tuple[float, float]:
             terms.gravity[known],
             terms.load[known],
             evidence.friction(X),
+            _rough(evidence, X, terms, known),
         ],
         axis=2,
     )
@@ -68,6 +71,21 @@ def find_delay(evidence: Evidence) -> tuple[float, float]:
         size = np.mean((y - y.mean(axis=1, keepdims=True)) ** 2, axis=1)
         cost += 0.5 * len(X) * np.log(np.mean(rest**2, axis=1) + 1e-8 * size + 1e-12)
     return _least(delays, cost)
+
+
+def _rough(
+    evidence: Evidence, X: Array, terms: MotionTerms, known: NDArray[np.bool_]
+) -> Array:
+    """Dry friction by load, at low speed and with waves in the position, (n, n_joints, 26).
+
+    Left out, it looks like a torque that comes late or early.
+    """
+    n = len(evidence.joints)
+    sign = np.tanh(X[:, n : 2 * n] / SIGN_SPEEDS[0])
+    load = np.abs(terms.torque + terms.gravity @ evidence.nominal_gravity)[known]
+    bump = np.exp(-((X[:, n : 2 * n] / STRIBECK_SPEED) ** 2))
+    waves = [f(k * X[:, :n]) for k in range(1, N_WAVES + 1) for f in (np.sin, np.cos)]
+    return np.stack([sign * load, sign * bump, *(sign * wave for wave in waves)], axis=-1)
 
 
 def _least(delays: Array, cost: Array) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """First recordings of an arm with friction, as they are and with the errors people make."""
 
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -42,6 +43,7 @@ def result_of(motion, tmp_path):
     """Learn from the motion with its torques multiplied."""
 
     def run(factor, settings=SETTINGS, **options):
+        shutil.rmtree(tmp_path / "bag", ignore_errors=True)
         bag = tmp_path / "bag"
         with RecordingWriter(bag) as writer:
             for k, (position, torque) in enumerate(zip(*motion, strict=True), start=1):
@@ -77,11 +79,21 @@ def test_torques_of_another_sign_are_learned_if_they_are_wanted(result_of):
     result = result_of(-1.0, accept_worse=True)
     assert result["refusal"] == "" and result["snapshot"]
     assert "rigid-body model" in result["implausible"]
+    assert "rigid-body model" in result["overridden"]
+
+
+def test_an_error_of_the_inspection_refuses_and_is_among_the_findings(result_of):
+    factor = np.array([1.0, 1.0, 1.0, -1.0])
+    result = result_of(factor)
+    assert "the torque of j4 fits its motion with the other sign alone" in result["refusal"]
+    assert any(text.startswith("error (wrong_sign): ") for text in result["findings"])
+    result = result_of(factor, accept_worse=True)
+    assert result["snapshot"] and "j4 fits its motion with the other sign" in result["overridden"]
 
 
 def test_arm_whose_weight_the_driver_carries_is_not_compared(result_of):
     settings = replace(SETTINGS, driver_compensates_gravity=True)
-    assert result_of(-1.0, settings)["refusal"] == ""
+    assert result_of(-1.0, settings, accept_worse=True)["implausible"] == ""
 
 
 @pytest.mark.parametrize(
