@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -27,16 +28,17 @@ __all__ = [
 
 MEASURED, MODEL = "black", "tab:red"
 USED, REJECTED = "#d5ecd4", "#f6c9c3"
-DERIVED = {"color": MODEL, "label": "from positions"}
-LIMIT = {"color": "tab:purple", "ls": "--", "lw": 1.0}
+DERIVED: dict[str, Any] = {"color": MODEL, "label": "from positions"}
+LIMIT: dict[str, Any] = {"color": "tab:purple", "ls": "--", "lw": 1.0}
 FINDINGS = {Severity.WARNING: "tab:orange", Severity.ERROR: "tab:red"}
 
 # Inches: a panel as wide as a phone is read at, with room for numbers beside it and for the legend
 # and the title of the axis above and below all.
-WIDTH, PANEL, BETWEEN, ABOVE, BELOW, LEFT, RIGHT = 4.0, 0.95, 0.32, 0.62, 0.5, 0.66, 0.1
+WIDTH, PANEL, BETWEEN, ABOVE, BELOW, LEFT, RIGHT = 4.0, 0.95, 0.32, 0.4, 0.5, 0.66, 0.1
+LEGEND_LINE = 0.22
 OPAQUE, TRANSLUCENT = 1.0, 0.6
 # Characters of a joint's name that fit above a panel.
-LONGEST_NAME = 30
+LONGEST_NAME = 26
 # Parts of the time that are told apart: a panel has about 650 pixels.
 N_BINS = 600
 # Share of such a part that is shown as rejected.
@@ -87,7 +89,7 @@ def draw_positions(
     -------
     Figure
     """
-    figure, axes = _panels(recording.joint_names, "rad", "time [s]", share=True)
+    figure, axes = _panels(recording.joint_names, "rad", "time [s]", share=True, legend_lines=2)
     recorded = stretches(recording.time, MAX_GAP, recording.breaks)
     edges = np.linspace(0.0, recording.time[-1], N_BINS + 1)
     here = recorded.share(edges)
@@ -197,8 +199,8 @@ def draw_residual(samples: Samples, model_torque: Array) -> Figure:
         for forward, colour in ((True, "tab:orange"), (False, "tab:blue")):
             chosen = (velocity > 0.0) == forward
             label = "moving forward" if forward else "backward or still"
-            style = {"ms": 1.5, "color": colour, "label": label}
-            axis.plot(_sound(position[chosen]), residual[chosen], ".", **style)
+            shown = _sound(position[chosen]), residual[chosen]
+            axis.plot(*shown, ".", ms=1.5, color=colour, label=label)
         axis.axhline(0.0, color="grey", lw=0.8)
     _legend(figure, axes)
     return figure
@@ -227,7 +229,7 @@ def draw_velocities(
     n_joints = len(recording.joint_names)
     if samples is None and not np.isfinite(recording.velocity).any():
         return None
-    figure, axes = _panels(recording.joint_names, "% of the time", "velocity [rad/s]")
+    figure, axes = _panels(recording.joint_names, "% of time", "velocity [rad/s]")
     for j, axis in enumerate(axes):
         # Column by column: an hour's states take a quarter of a gigabyte.
         both = [_sound(recording.velocity[:, j])]
@@ -280,18 +282,19 @@ def draw_spectrum(recording: Recording) -> Figure | None:
 
 
 def _panels(
-    joints: Sequence[str], unit: str, below: str, share: bool = False
-) -> tuple[Figure, Sequence[Axes]]:
+    joints: Sequence[str], unit: str, below: str, share: bool = False, legend_lines: int = 1
+) -> tuple[Figure, list[Axes]]:
     """Panels under each other. Laid out by hand: Matplotlib's own layouts take seconds."""
     heights = PANEL + BETWEEN
     alone = 0.0 if share else 0.18  # the numbers below each panel
-    height = ABOVE + BELOW + len(joints) * (heights + alone) - BETWEEN - alone
+    above = ABOVE + legend_lines * LEGEND_LINE
+    height = above + BELOW + len(joints) * (heights + alone) - BETWEEN - alone
     figure = Figure(figsize=(WIDTH, height))
-    axes = figure.subplots(len(joints), 1, sharex=share, squeeze=False)[:, 0]
+    axes = figure.subplots(len(joints), 1, sharex=share, squeeze=False)[:, 0].tolist()
     figure.subplots_adjust(
         left=LEFT / WIDTH,
         right=1.0 - RIGHT / WIDTH,
-        top=1.0 - ABOVE / height,
+        top=1.0 - above / height,
         bottom=BELOW / height,
         hspace=(BETWEEN + alone) / PANEL,
     )
@@ -329,7 +332,7 @@ def _legend(figure: Figure, axes: Sequence[Axes]) -> None:
 
 
 def _plot_over_time(
-    axis: Axes, time: Array, values: Array, parts: Stretches, **style: object
+    axis: Axes, time: Array, values: Array, parts: Stretches, **style: Any
 ) -> None:
     shown = decimate(time, _sound(values), N_BINS, parts.begins)
     # Motion that is too fast for the picture fills it: what is behind shines through.
@@ -346,7 +349,7 @@ def _shade(
     change = np.flatnonzero(np.diff(shown, prepend=False, append=False))
     first, last = edges[change[::2]], edges[change[1::2]]
     axis.broken_barh(
-        np.column_stack([first, last - first]),
+        list(zip(first, last - first, strict=True)),
         (0.0, 1.0),
         transform=axis.get_xaxis_transform(),
         facecolor=colour,
@@ -360,17 +363,16 @@ def _shade(
 
 def _mark_findings(axis: Axes, findings: Sequence[Finding], joint: str, end: float) -> None:
     marked = [
-        finding
+        (finding.severity, finding.from_s, end if finding.to_s is None else finding.to_s)
         for finding in findings
         if finding.severity in FINDINGS
         and finding.joint in ("", joint)
         and finding.from_s is not None
         and np.isfinite(finding.from_s)
     ]
-    for finding in marked[:MOST_MARKS]:
-        last = end if finding.to_s is None else finding.to_s
-        style = {"color": FINDINGS[finding.severity], "lw": 1.5, "label": str(finding.severity)}
-        axis.axvspan(finding.from_s, last, 0.0, 0.1, **style)
+    for severity, first, last in marked[:MOST_MARKS]:
+        style: dict[str, Any] = {"color": FINDINGS[severity], "lw": 1.5, "label": str(severity)}
+        axis.axvspan(first, last, 0.0, 0.1, **style)
 
 
 def _show_limits(axis: Axes, limits: Sequence[float] | Array, horizontal: bool) -> None:
@@ -392,7 +394,7 @@ def _edges(values: Array) -> Array:
     return np.linspace(low - room, high + room, 61)
 
 
-def _step(axis: Axes, values: Array, edges: Array, **style: object) -> None:
+def _step(axis: Axes, values: Array, edges: Array, **style: Any) -> None:
     known = values[np.isfinite(values)]
     if len(known):
         percent = 100.0 * np.histogram(known, edges)[0] / len(known)

@@ -102,7 +102,7 @@ def test_hostile_names_do_not_break_out(name, page_of):
 
 
 @given(texts)
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_any_text_is_shown_and_does_nothing(tmp_path_factory, text):
     path = tmp_path_factory.getbasetemp() / "any.html"
     page_with(text).write(path)
