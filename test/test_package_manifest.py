@@ -23,6 +23,7 @@ SOURCES = [
 ]
 # Keys of rosdep that have another name than the module.
 KEYS = {
+    "PIL": "python3-pil",
     "matplotlib": "python3-matplotlib",
     "mujoco": "python3-mujoco-pip",
     "numpy": "python3-numpy",

@@ -1,0 +1,258 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Reports for people: one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import os
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from PIL import Image
+
+from ilr_dynamics.atomic_file import atomic_writer
+from ilr_dynamics.cli.shown_text import printable
+from ilr_dynamics.exceptions import FileAccessError
+
+__all__ = ["HtmlReport", "Mark", "Tone"]
+
+# A picture four inches wide fills a phone, with letters as large as the text around it.
+PIXELS_PER_INCH = 100
+# Screens of phones have two pixels and more where a page counts one.
+SHARPNESS = 2
+N_COLOURS = 64
+# Cells with more characters are texts, which break into lines of a readable length.
+LONG_CELL = 24
+
+# Escaped texts cannot do what this forbids: it also holds for mistakes in the escaping.
+POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+STYLE = """
+:root { color-scheme: light dark; --text: #1d2126; --back: #ffffff; --line: #d4d9df;
+  --faint: #5a626c; --good: #1b7a3d; --note: #2b62b5; --warning: #9a5b00; --error: #b3261e; }
+@media (prefers-color-scheme: dark) {
+  :root { --text: #e4e7eb; --back: #16191d; --line: #3a4149; --faint: #a5adb8;
+    --good: #6fd08c; --note: #8ab4f8; --warning: #f2b457; --error: #ff8a80; }
+  img { filter: brightness(0.88); }
+}
+body { margin: 0 auto; padding: 1rem; max-width: 90rem; color: var(--text);
+  background: var(--back); font: 1rem/1.45 system-ui, sans-serif; overflow-wrap: anywhere; }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.3rem; margin-top: 2.5rem;
+  border-top: 1px solid var(--line); padding-top: 1rem; } h3 { font-size: 1.1rem; }
+p { max-width: 45rem; }
+.table { overflow-x: auto; margin: 1rem 0; }
+table { border-collapse: collapse; }
+th, td { padding: 0.35rem 0.6rem; text-align: left; vertical-align: top; white-space: nowrap;
+  border-bottom: 1px solid var(--line); }
+th { color: var(--faint); font-weight: 600; }
+.number { text-align: right; font-variant-numeric: tabular-nums; }
+.long { white-space: normal; min-width: 14rem; max-width: 32rem; }
+.good { color: var(--good); } .note { color: var(--note); } .warning { color: var(--warning); }
+.error { color: var(--error); }
+.good, .note, .warning, .error { font-weight: 600; }
+figure { display: inline-block; vertical-align: top; margin: 0.5rem 1rem 1.5rem 0;
+  max-width: 100%; }
+figcaption { max-width: 25rem; color: var(--faint); font-size: 0.95rem; }
+img { max-width: 100%; height: auto; background: #ffffff; border-radius: 4px; }
+"""
+
+
+class Tone(StrEnum):
+    """What a colour says; never without a word that says it too."""
+
+    GOOD = "good"
+    NOTE = "note"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """
+    A word in the colour of what it says, for a cell of a table.
+
+    Attributes
+    ----------
+    text : str
+        The word.
+    tone : Tone
+    """
+
+    text: str
+    tone: Tone
+
+
+class HtmlReport:
+    """
+    A report as one HTML file without scripts, and without anything from the network.
+
+    Texts may hold anything: they are shown as they are, control characters as escapes. What comes
+    first stands first.
+
+    Parameters
+    ----------
+    title : str
+        Of the page; also its first heading.
+    """
+
+    def __init__(self, title: str) -> None:
+        shown = _escaped(title)
+        self._parts = [
+            "<!DOCTYPE html>\n"
+            '<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            f"<title>{shown}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
+            f"<h1>{shown}</h1>\n"
+        ]
+        self._n_bytes = len(self._parts[0])
+
+    @property
+    def n_bytes(self) -> int:
+        """Size so far."""
+        return self._n_bytes
+
+    def heading(self, text: str, level: int = 2) -> None:
+        """
+        Begin a section.
+
+        Parameters
+        ----------
+        text : str
+            Its heading.
+        level : int
+            2 for a section of the report, 3 for a part of one and so on, up to 6.
+        """
+        if level not in range(2, 7):
+            raise ValueError(f"level is {level}; expected 2 to 6")
+        self._add(f"<h{level}>{_escaped(text)}</h{level}>\n")
+
+    def paragraph(self, text: str, tone: Tone | None = None) -> None:
+        """
+        Say something.
+
+        Parameters
+        ----------
+        text : str
+            A paragraph.
+        tone : Tone, optional
+            What its colour says.
+        """
+        attribute = "" if tone is None else f' class="{Tone(tone)}"'
+        self._add(f"<p{attribute}>{_escaped(text)}</p>\n")
+
+    def table(
+        self, header: Sequence[str], rows: Sequence[Sequence[object]], label: str = "table"
+    ) -> None:
+        """
+        Show a table, which scrolls within itself where the page is narrow.
+
+        Parameters
+        ----------
+        header : sequence of str
+            Titles of the columns.
+        rows : sequence of sequence of object
+            Cells: numbers to the right, floats with three significant digits; a `Mark` in its
+            colour; else text by its `str`. A row has as many as the header.
+        label : str
+            What the table is, for those who hear the page.
+        """
+        titles = "".join(f'<th scope="col">{_escaped(title)}</th>' for title in header)
+        lines = []
+        for row in rows:
+            if len(row) != len(header):
+                raise ValueError(f"a row has {len(row)} cells; expected {len(header)}")
+            lines.append(f"<tr>{''.join(map(_cell, row))}</tr>\n")
+        # With the keyboard only what can be focused is scrolled.
+        self._add(
+            f'<div class="table" role="region" tabindex="0" aria-label="{_escaped(label)}">\n'
+            f"<table>\n<thead><tr>{titles}</tr></thead>\n<tbody>\n{''.join(lines)}</tbody>\n"
+            "</table>\n</div>\n"
+        )
+
+    def picture(self, figure: Figure, caption: str, alt: str = "") -> None:
+        """
+        Show a figure, beside the one before where there is room.
+
+        Parameters
+        ----------
+        figure : Figure
+            Of Matplotlib, about 4 inches wide to be legible on a phone. Texts of others that it
+            shows must have gone through `picture_text`.
+        caption : str
+            Shown below it.
+        alt : str
+            What there is to see, for those who cannot; the caption if empty.
+        """
+        data = base64.b64encode(_png(figure)).decode("ascii")
+        width, height = (round(PIXELS_PER_INCH * inches) for inches in figure.get_size_inches())
+        self._add(
+            f'<figure>\n<img width="{width}" height="{height}" alt="{_escaped(alt or caption)}" '
+            f'src="data:image/png;base64,{data}">\n'
+            f"<figcaption>{_escaped(caption)}</figcaption>\n</figure>\n"
+        )
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """
+        Write the report, in full or not at all.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to make or replace.
+
+        Raises
+        ------
+        FileAccessError
+            It cannot be written there.
+        """
+        page = "".join([*self._parts, "</main>\n</body>\n</html>\n"])
+        try:
+            with atomic_writer(path) as file:
+                file.write(page.encode("utf-8"))
+        # A path with a null byte: ValueError.
+        except (OSError, ValueError) as error:
+            raise FileAccessError(
+                f"the report {os.fspath(path)!r} cannot be written ({error}); expected a file in "
+                "an existing folder"
+            ) from error
+
+    def _add(self, part: str) -> None:
+        self._parts.append(part)
+        self._n_bytes += len(part.encode("utf-8"))
+
+
+def _escaped(text: object) -> str:
+    return html.escape(printable(text), quote=True)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, Mark):
+        return f'<td><span class="{Tone(value.tone)}">{_escaped(value.text)}</span></td>'
+    if isinstance(value, float):
+        return f'<td class="number">{value:.3g}</td>'
+    if isinstance(value, int):
+        return f'<td class="number">{value}</td>'
+    attribute = ' class="long"' if len(str(value)) > LONG_CELL else ""
+    return f"<td{attribute}>{_escaped(value)}</td>"
+
+
+def _png(figure: Figure) -> bytes:
+    canvas = FigureCanvasAgg(figure)
+    figure.set_dpi(SHARPNESS * PIXELS_PER_INCH)
+    with warnings.catch_warnings():
+        # A name in letters that the font lacks is shown as boxes.
+        warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
+        canvas.draw()
+    image = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
+    file = io.BytesIO()
+    # Few colours take a third of the bytes.
+    image.quantize(N_COLOURS, Image.Quantize.MAXCOVERAGE).save(file, format="png")
+    return file.getvalue()
