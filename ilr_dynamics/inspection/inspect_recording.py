@@ -71,7 +71,8 @@ class Inspection:
     def worst(self) -> Severity:
         """The gravest severity found; info where nothing is wrong."""
         order = list(Severity)
-        return max((finding.severity for finding in self.findings), key=order.index)
+        severities = (finding.severity for finding in self.findings)
+        return max(severities, key=order.index, default=Severity.INFO)
 
 
 def inspect_recording(uri: str | Path, settings: LearningSettings) -> Inspection:

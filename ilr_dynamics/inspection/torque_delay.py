@@ -73,9 +73,7 @@ def find_delay(evidence: Evidence) -> tuple[float, float]:
     return _least(delays, cost)
 
 
-def _rough(
-    evidence: Evidence, X: Array, terms: MotionTerms, known: NDArray[np.bool_]
-) -> Array:
+def _rough(evidence: Evidence, X: Array, terms: MotionTerms, known: NDArray[np.bool_]) -> Array:
     """Dry friction by load, at low speed and with waves in the position, (n, n_joints, 26).
 
     Left out, it looks like a torque that comes late or early.

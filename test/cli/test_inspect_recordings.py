@@ -1,0 +1,62 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The command, on real recordings."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from ilr_dynamics.cli.inspect_recordings import main
+from ilr_dynamics.recording import RecordingWriter
+
+
+@pytest.fixture
+def write(tmp_path):
+    """A joint that swings, with measured efforts as they are or none."""
+
+    def write(effort=1.0, name="bag"):
+        time = 0.002 * np.arange(2000)
+        q, qd = 0.4 * np.sin(5.0 * time), 2.0 * np.cos(5.0 * time)
+        with RecordingWriter(tmp_path / name) as writer:
+            for k in range(2000):
+                at = (10**18 + 2_000_000 * k, ["<j1>"])
+                force = effort * (2.0 * np.sin(q[k]) + 0.3 * qd[k])
+                writer.write_joint_state(
+                    "/joint_states", *at, q[k : k + 1], qd[k : k + 1], [force]
+                )
+        return str(tmp_path / name)
+
+    return write
+
+
+def test_a_sound_recording_exits_with_0_and_says_what_it_holds(write, capsys):
+    assert main([write(), "--joints", "<j1>"]) == 0
+    out = capsys.readouterr().out
+    assert "500 states a second" in out and "<j1> moves from -0.40 to 0.40 rad" in out
+
+
+def test_findings_come_as_json_and_as_a_page_and_exit_with_1(write, tmp_path, capsys):
+    page = tmp_path / "report.html"
+    arguments = [write(), write(0.0, "zero"), "--joints", "<j1>", "--json", "--html", str(page)]
+    assert main(arguments) == 1
+    sound, zero = json.loads(capsys.readouterr().out)
+    assert {finding["severity"] for finding in sound["findings"]} == {"info"}
+    (error,) = [f for f in zero["findings"] if f["severity"] == "error"]
+    assert error["kind"] == "zero_effort" and error["joint"] == "<j1>"
+    text = page.read_text()
+    assert "&lt;j1&gt;" in text and "<j1>" not in text
+
+
+def test_what_cannot_be_read_exits_with_2(write, tmp_path, capsys):
+    assert main([write(), str(tmp_path / "none"), "--joints", "<j1>"]) == 2
+    assert "does not exist" in capsys.readouterr().out
+    assert main([write(name="again"), "--robot", "no_such_arm"]) == 2
+    assert "inspect: " in capsys.readouterr().err
+
+
+def test_joints_are_those_of_the_arm_that_is_named(write, capsys):
+    assert main([write(), "--robot", "wam4"]) == 2
+    assert "expected j1, j2, j3, j4" in capsys.readouterr().out
