@@ -82,7 +82,7 @@ def _of_the_arm(options: argparse.Namespace, settings: LearningSettings) -> Lear
     return replace(
         settings,
         joint_names=description.joint_names,
-        velocity_limit=tuple(description.velocity_limit.tolist()),
+        samples=replace(settings.samples, velocity_limit=description.velocity_limit.tolist()),
     )
 
 

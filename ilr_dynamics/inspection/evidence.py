@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import minimum_filter1d
 
 from ..recording import Recording, Samples, SampleSettings, training_samples
 from ..robot.description import RobotDescription
@@ -19,8 +20,14 @@ __all__ = ["Evidence", "MotionTerms", "motion_terms"]
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-# States at which torques are compared: enough for a minute of motion below 3 Hz.
-ENOUGH = 600
+# States at which torques are compared: ten a second for two minutes.
+ENOUGH = 1200
+# A joint that is slower may stick, rad/s: its torque is then no function of its state.
+SLIPS = 0.03
+# From a row to where its torque may come from, s: half a filter's window and a delay.
+SMEARED = 0.05
+# States in which a joint slips, of which fewer say nothing.
+ENOUGH_ROWS = 100
 # Speeds over which the direction of friction changes, rad/s: of a joint that slips, and of one
 # that creeps.
 SIGN_SPEEDS = (0.02, 0.2)
@@ -117,6 +124,17 @@ class Evidence:
         """Whether each joint moves, shape (n_joints,)."""
         n = len(self.joints)
         return np.asarray(np.ptp(self.samples.X[:, :n], axis=0) >= MOVES)
+
+    @cached_property
+    def slipping(self) -> NDArray[np.bool_]:
+        """Whether each joint slips at the rows and around them, shape (n, n_joints).
+
+        The filter smears what a joint that sticks is held by into the motion before and after.
+        """
+        n = len(self.joints)
+        slips = np.abs(self.samples.X[:, n : 2 * n]) > SLIPS
+        width = 2 * round(SMEARED / self.recording.period) + 1
+        return np.asarray(minimum_filter1d(slips, width, axis=0, mode="nearest")[self.rows])
 
     @cached_property
     def model(self) -> RigidBodyModel | None:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,11 +13,12 @@ from numpy.typing import NDArray
 from ..exceptions import FileAccessError, RecordingError
 from ..learning.settings import LearningSettings
 from ..recording import Recording, Samples, read_recording, training_samples
+from ..recording.recording import without_jumps
 from ..robot.description import RobotDescription, load_description
 from .evidence import Evidence
 from .finding import Finding, Severity
 from .motion_findings import degrees_finding, motion_findings
-from .timing_findings import timing_findings
+from .timing_findings import position_findings, timing_findings
 from .torque_findings import torque_findings
 
 __all__ = ["Inspection", "inspect_recording"]
@@ -105,6 +105,14 @@ def inspect_recording(uri: str | Path, settings: LearningSettings) -> Inspection
         limit = description.torque_limit.tolist()
     torque_limit = None if limit is None else np.asarray(limit, dtype=float)
     found = list(timing_findings(recording, settings.samples))
+    n_clock_steps = len(recording.breaks)
+    try:
+        recording = without_jumps(
+            recording, settings.samples.velocity_limit, settings.samples.continuous_joints
+        )
+    except RecordingError as error:
+        return Inspection(str(uri), (_jumping(str(error)), *found), recording)
+    found += position_findings(recording, n_clock_steps)
     evidence = None
     try:
         evidence = Evidence(
@@ -116,6 +124,7 @@ def inspect_recording(uri: str | Path, settings: LearningSettings) -> Inspection
         found += [*motion_findings(evidence), *torque_findings(evidence, torque_limit)]
     order = list(Severity)
     found.sort(key=lambda finding: -order.index(finding.severity))
+    velocity = settings.samples.velocity_limit
     samples, model_torque = _samples(recording, settings, evidence)
     return Inspection(
         str(uri),
@@ -127,7 +136,7 @@ def inspect_recording(uri: str | Path, settings: LearningSettings) -> Inspection
         if description is None
         else np.column_stack([description.position_lower, description.position_upper]),
         torque_limit,
-        None if settings.velocity_limit is None else np.asarray(settings.velocity_limit),
+        None if velocity is None else np.asarray(velocity, dtype=float),
     )
 
 
@@ -135,47 +144,28 @@ def _read(
     uri: str | Path, settings: LearningSettings, description: RobotDescription | None
 ) -> Recording | Finding:
     """Usable states, or what makes all others meaningless."""
-
-    def read(velocity_limit: Sequence[float] | None) -> Recording:
-        return read_recording(
-            uri,
-            settings.joint_names,
-            state_topic=settings.state_topic,
-            command_topic=settings.command_topic,
-            driver_compensates_gravity=settings.driver_compensates_gravity,
-            limits=settings.limits,
-            directories=settings.directories,
-            velocity_limit=velocity_limit,
-            continuous_joints=settings.continuous_joints,
-        )
-
-    try:
-        recording: Recording | None = read(settings.velocity_limit)
-        error = None
-    except RecordingError as problem:
-        recording, error = None, problem
+    recording = read_recording(
+        uri,
+        settings.joint_names,
+        state_topic=settings.state_topic,
+        command_topic=settings.command_topic,
+        driver_compensates_gravity=settings.driver_compensates_gravity,
+        limits=settings.limits,
+        directories=settings.directories,
+    )
+    # Before jumps are looked for: degrees change as fast as no arm.
+    degrees = None
     if description is not None:
-        jumps = 0 if recording is None else recording.rejected.get("position_jump", 0)
-        if recording is None or jumps or recording.breaks:
-            # Degrees change as fast as no arm.
-            try:
-                as_it_is = read([np.inf] * len(settings.joint_names))
-            except RecordingError:
-                as_it_is = None
-        else:
-            as_it_is = recording
-        if as_it_is is not None:
-            degrees = degrees_finding(as_it_is.position, description, settings.joint_names)
-            if degrees is not None:
-                return degrees
-    if recording is None:
-        assert error is not None
-        raise error
-    return recording
+        degrees = degrees_finding(recording.position, description, settings.joint_names)
+    return recording if degrees is None else degrees
 
 
 def _unreadable(text: str) -> Finding:
     return Finding("unreadable", Severity.ERROR, text, "docs/troubleshooting.md lists the reasons")
+
+
+def _jumping(text: str) -> Finding:
+    return Finding("position_jump", Severity.ERROR, text, "who publishes the joint states?")
 
 
 def _too_little(text: str) -> Finding:

@@ -11,7 +11,7 @@ import numpy as np
 from ..recording import Recording, SampleSettings
 from .finding import Finding, Severity
 
-__all__ = ["timing_findings"]
+__all__ = ["position_findings", "timing_findings"]
 
 # Of the states, or of what smoothing loses beside gaps: more is worth a look at the recorder.
 LOST = 0.01
@@ -20,7 +20,7 @@ LONG_GAP = 0.5
 # Jitter of stamps as a share of the period, from which on it is said that they are irregular.
 IRREGULAR = 0.2
 # States that cannot be used for these reasons have findings of their own, or are no fault.
-TOLD_ELSEWHERE = {"wrong_stamp", "position_jump", "no_torque"}
+TOLD_ELSEWHERE = {"wrong_stamp", "no_torque"}
 
 
 def timing_findings(recording: Recording, settings: SampleSettings) -> Iterator[Finding]:
@@ -30,13 +30,13 @@ def timing_findings(recording: Recording, settings: SampleSettings) -> Iterator[
     Parameters
     ----------
     recording : Recording
+        As it was read.
     settings : SampleSettings
         Gap and filter of the samples.
     """
     yield _rate(recording)
     yield from _gaps(recording, settings)
     yield from _clock(recording)
-    yield from _positions(recording)
     n = len(recording.stamp) + sum(recording.rejected.values())
     for reason, count in recording.rejected.items():
         if reason not in TOLD_ELSEWHERE:
@@ -88,7 +88,7 @@ def _gaps(recording: Recording, settings: SampleSettings) -> Iterator[Finding]:
 
 
 def _clock(recording: Recording) -> Iterator[Finding]:
-    for row in recording.clock_set_back:
+    for row in recording.breaks:
         at = float(recording.time[row])
         yield Finding(
             "clock_set_back",
@@ -111,21 +111,31 @@ def _clock(recording: Recording) -> Iterator[Finding]:
         )
 
 
-def _positions(recording: Recording) -> Iterator[Finding]:
+def position_findings(recording: Recording, n_clock_steps: int) -> Iterator[Finding]:
+    """
+    Say where positions jump.
+
+    Parameters
+    ----------
+    recording : Recording
+        Without its jumps (`without_jumps`).
+    n_clock_steps : int
+        How many of its breaks were there before.
+    """
     jumped = recording.rejected.get("position_jump", 0)
-    anew = np.setdiff1d(recording.breaks, recording.clock_set_back).astype(int)
-    if jumped or anew.size:
-        at = float(recording.time[anew[0]]) if anew.size else None
+    n_anew = len(recording.breaks) - n_clock_steps
+    if jumped or n_anew:
+        at = float(recording.time[recording.breaks[0]]) if n_anew else None
         yield Finding(
             "position_jump",
             Severity.WARNING,
             f"{jumped} states are farther from those before them than an arm gets in the time, "
-            f"and {anew.size} times the positions go on elsewhere",
+            f"and {n_anew} times the positions go on elsewhere",
             "look for a second publisher of the topic (ros2 topic info -v), a joint that wraps "
             "(learning.continuous_joints), or a bad encoder",
             from_s=at,
             to_s=at,
-            value=float(jumped + anew.size),
+            value=float(jumped + n_anew),
         )
     for joint, count in recording.wraps.items():
         yield Finding(

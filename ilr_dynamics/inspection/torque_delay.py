@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .evidence import SIGN_SPEEDS, Evidence, MotionTerms
+from .evidence import ENOUGH_ROWS, SIGN_SPEEDS, Evidence, MotionTerms
 
 __all__ = ["find_delay"]
 
@@ -17,6 +17,8 @@ Array = NDArray[np.float64]
 FIRST, LAST, STEP = -0.02, 0.04, 0.001
 # Speed below which friction rises, rad/s, and waves of friction to the turn, at most.
 STRIBECK_SPEED, N_WAVES = 0.06, 12
+# What is never explained of a torque, as a share of its rms.
+NOISE = 0.03
 # A joint that is slower all the time says nothing about when its torque acts, rad/s.
 FAST_ENOUGH = 0.1
 
@@ -47,30 +49,58 @@ def find_delay(evidence: Evidence) -> tuple[float, float]:
     X = evidence.samples.X[evidence.rows][known]
     n = len(evidence.joints)
     fast = np.abs(X[:, n : 2 * n]).max(axis=0) > FAST_ENOUGH if len(X) else np.zeros(n, dtype=bool)
-    if not fast.any() or len(X) < 50:
+    if not fast.any():
         return evidence.expected_delay, float("inf")
     torques = np.array([evidence.torque(delay)[0][known] for delay in delays])
-    terms = evidence.terms
-    columns = np.concatenate(
-        [
-            terms.torque[known][..., np.newaxis],
-            terms.gravity[known],
-            terms.load[known],
-            evidence.friction(X),
-            _rough(evidence, X, terms, known),
-        ],
-        axis=2,
-    )
+    columns, spread = _columns(evidence, X, known)
+    described = evidence.terms.torque + evidence.terms.gravity @ evidence.nominal_gravity
+    slipping = evidence.slipping[known]
     cost = np.zeros(len(delays))
     for joint in np.flatnonzero(fast):
-        A = columns[:, joint]
-        basis, kept, _ = np.linalg.svd(A / np.maximum(np.linalg.norm(A, axis=0), 1e-12), False)
-        basis = basis[:, kept > 1e-6 * kept[0]]
-        y = torques[:, :, joint]
-        rest = y - (y @ basis) @ basis.T
-        size = np.mean((y - y.mean(axis=1, keepdims=True)) ** 2, axis=1)
-        cost += 0.5 * len(X) * np.log(np.mean(rest**2, axis=1) + 1e-8 * size + 1e-12)
+        rows = slipping[:, joint]
+        if np.count_nonzero(rows) < ENOUGH_ROWS:
+            continue
+        y = torques[:, rows, joint] - described[known][rows, joint]
+        level = NOISE * np.sqrt(np.mean(torques[:, rows, joint] ** 2)) + 1e-9
+        A = columns[rows, joint] * (spread[joint] / level)
+        basis, size, _ = np.linalg.svd(A, full_matrices=False)
+        # What the prior of the coefficients leaves, of the smallest sum of squares.
+        held = ((y @ basis) ** 2) @ (size**2 / (1.0 + size**2))
+        cost += 0.5 * np.count_nonzero(rows) * np.log(np.sum(y**2, axis=1) - held + 1e-12)
     return _least(delays, cost)
+
+
+def _columns(evidence: Evidence, X: Array, known: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """What a torque may hold beside that of the description, and how much of each is expected.
+
+    Returns
+    -------
+    columns : ndarray of shape (n, n_joints, C)
+    spread : ndarray of shape (n_joints, C)
+        Standard deviations of their coefficients. Without bounds, the many columns explain a
+        torque at any time.
+    """
+    terms, description = evidence.terms, evidence.description
+    assert terms is not None and description is not None
+    own = evidence.friction(X)
+    parts = [
+        terms.torque[known][..., np.newaxis],
+        terms.gravity[known],
+        terms.load[known],
+        own,
+        _rough(evidence, X, terms, known),
+    ]
+    limit = description.torque_limit[:, np.newaxis]
+    n_waves = 2 * N_WAVES
+    spread = [
+        np.full_like(limit, 0.2),
+        np.tile([2.0, 2.0, 2.0], (len(limit), 1)),
+        np.tile([0.5, 0.1, 0.1, 0.1], (len(limit), 1)),
+        limit * [0.05, 0.05, 0.05, 0.01, 0.05],
+        np.hstack([np.full_like(limit, 0.05), 0.02 * limit]),
+        np.tile(0.02 * limit / np.sqrt(n_waves), (1, n_waves)),
+    ]
+    return np.concatenate(parts, axis=2), np.hstack(spread)
 
 
 def _rough(evidence: Evidence, X: Array, terms: MotionTerms, known: NDArray[np.bool_]) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..learning.plausibility import unit_of_limits
-from .evidence import Evidence
+from .evidence import ENOUGH_ROWS, Evidence
 from .finding import Finding, Severity
 from .torque_delay import find_delay
 from .torque_hypotheses import Hypothesis, best_hypothesis
@@ -33,7 +33,7 @@ DELAYED = 0.0008
 # Standard deviation from which on nothing is said about a delay, s.
 VAGUE = 0.0005
 # Share of a moving joint's torque that motion, weight and friction together explain at least.
-RELATED = 0.5
+RELATED = 0.4
 # Of what a joint's torque changes by on its way, by the description: less is none.
 NO_SHARE = 0.02
 
@@ -269,37 +269,34 @@ def _delay(evidence: Evidence, delay: float, spread: float) -> Finding:
 
 
 def _friction(evidence: Evidence, hypothesis: Hypothesis) -> Iterator[Finding]:
+    """Say how much of each slipping joint's torque is explained, and how much is dry."""
+    assert evidence.terms is not None
     torque, known = evidence.torque(evidence.expected_delay)
-    size = np.std(torque[known], axis=0)
+    described = evidence.terms.torque + evidence.terms.gravity @ evidence.nominal_gravity
+    own = evidence.friction(evidence.samples.X[evidence.rows])
     for j, joint in enumerate(evidence.joints):
-        if not evidence.moving[j] or size[j] <= 0.0:
+        rows = known & evidence.slipping[:, j]
+        if np.count_nonzero(rows) < ENOUGH_ROWS:
             continue
-        unexplained = float(min(hypothesis.error[j] / size[j], 1.0))
-        if unexplained**2 > 1.0 - RELATED:
+        explained = 1.0 - (hypothesis.error[j] / max(float(np.std(torque[rows, j])), 1e-12)) ** 2
+        if explained < RELATED:
             yield Finding(
                 "unrelated_torque",
                 Severity.WARNING,
-                f"motion, weight and friction explain {1.0 - unexplained**2:.0%} of the torque of "
+                f"motion, weight and friction explain {max(explained, 0.0):.0%} of the torque of "
                 f"{joint}; expected {RELATED:.0%} at least",
                 "is it the torque of this joint, in Nm, and of this time?",
                 joint=joint,
-                value=1.0 - unexplained**2,
+                value=max(explained, 0.0),
             )
-    X = evidence.samples.X[evidence.rows][known]
-    assert evidence.terms is not None
-    described = evidence.terms.torque + evidence.terms.gravity @ evidence.nominal_gravity
-    left = torque[known] - described[known]
-    own = evidence.friction(X)
-    for j, joint in enumerate(evidence.joints):
-        if not evidence.moving[j]:
-            continue
-        values = np.linalg.lstsq(own[:, j], left[:, j], rcond=1e-8)[0]
-        dry = float(np.sqrt(np.mean((own[:, j, :2] @ values[:2]) ** 2)))
-        whole = float(np.sqrt(np.mean(torque[known, j] ** 2)))
+        left = torque[rows, j] - described[rows, j]
+        values = np.linalg.lstsq(own[rows, j], left, rcond=1e-8)[0]
+        dry = float(np.sqrt(np.mean((own[rows, j, :2] @ values[:2]) ** 2)))
+        whole = float(np.sqrt(np.mean(torque[rows, j] ** 2)))
         yield Finding(
             "static_friction",
             Severity.INFO,
-            f"dry friction is {dry:.2g} Nm of the {whole:.2g} Nm that {joint} takes",
+            f"dry friction is {dry:.2g} of the {whole:.2g} Nm that {joint} takes while it slips",
             joint=joint,
-            value=dry / whole if whole else None,
+            value=dry / max(whole, 1e-12),
         )

@@ -24,11 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from .evidence import Evidence, MotionTerms, motion_terms
+from .evidence import ENOUGH_ROWS, SLIPS, Evidence, MotionTerms, motion_terms
 
 __all__ = ["Hypothesis", "best_hypothesis"]
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 # States that say as much as one would alone: errors of the model last for a quarter of a second.
 CORRELATION_S = 0.25
@@ -155,7 +156,10 @@ class _Fit:
             shared = [terms.gravity]
         elif of_load:
             shared = [terms.load]
-        values, error = self._solve(torque - described, shared, self._evidence.friction(X))
+        n_joints = torque.shape[1]
+        slips = self._known[:, np.newaxis] & (np.abs(X[:, n_joints : 2 * n_joints]) > SLIPS)
+        own = self._evidence.friction(X)
+        values, error = self._solve(torque - described, shared, own, slips)
         if of_gravity:
             values = values + self._gravity
         scale = np.abs(of_torque).T @ self._floor if of_torque is not None else self._floor
@@ -166,41 +170,46 @@ class _Fit:
         values = np.array([factor]) if factor != 1.0 else values
         return Hypothesis(kind, joints, float(score), values, error)
 
-    def _solve(self, left: Array, shared: Sequence[Array], own: Array) -> tuple[Array, Array]:
+    def _solve(
+        self, left: Array, shared: Sequence[Array], own: Array, slips: Mask
+    ) -> tuple[Array, Array]:
         """Estimate what joints share, and what is left of each joint (n_joints,)."""
-        known = self._known
-        n_joints = left.shape[1]
-        rest, columns = [], []
-        for joint in range(n_joints):
-            basis, _ = np.linalg.qr(own[known, joint] / _length(own[known, joint]))
-            y = left[known, joint]
-            rest.append(y - basis @ (basis.T @ y))
-            if shared:
-                wide = np.hstack([part[known, joint] for part in shared])
-                columns.append(wide - basis @ (basis.T @ wide))
+        joints = np.flatnonzero(np.count_nonzero(slips, axis=0) >= ENOUGH_ROWS)
         values = np.zeros(0)
-        if shared:
-            # Twice: the second time each joint by what the first left of it.
-            weight = np.array([1.0 / (np.sqrt(np.mean(r**2)) + 1e-9) for r in rest])
-            for _ in range(3):
-                A = np.vstack([w * c for w, c in zip(weight, columns, strict=True)])
-                b = np.concatenate([w * r for w, r in zip(weight, rest, strict=True)])
-                values = np.linalg.lstsq(A, b, rcond=1e-8)[0]
-                errors = [r - c @ values for r, c in zip(rest, columns, strict=True)]
-                level = np.array([np.sqrt(np.mean(e**2)) for e in errors])
-                weight = 1.0 / np.hypot(level, self._floor)
-        taken = sum((part @ values[:, np.newaxis])[..., 0] for part in shared) if shared else 0.0
-        return values, _left_by_friction((left - taken)[known], own[known])
+        if shared and joints.size:
+            wide = np.concatenate(shared, axis=2)
+            rest, columns = [], []
+            for j in joints:
+                rows = slips[:, j]
+                basis, _ = np.linalg.qr(own[rows, j] / _length(own[rows, j]))
+                rest.append(left[rows, j] - basis @ (basis.T @ left[rows, j]))
+                columns.append(wide[rows, j] - basis @ (basis.T @ wide[rows, j]))
+            values = _weighted(rest, columns, self._floor[joints])
+            left = left - wide @ values
+        error = np.zeros(left.shape[1])
+        for j in joints:
+            error[j] = _left_by_friction(left[slips[:, j], j], own[slips[:, j], j])
+        return values, error
 
 
-def _left_by_friction(left: Array, own: Array) -> Array:
-    """Root mean square (n_joints,) that friction leaves: it never pushes."""
-    error = np.empty(left.shape[1])
-    for joint in range(left.shape[1]):
-        columns = np.hstack([own[:, joint], -own[:, joint, -1:]])
-        _, norm = nnls(columns / _length(columns), left[:, joint])
-        error[joint] = norm / np.sqrt(len(left))
-    return error
+def _weighted(rest: list[Array], columns: list[Array], floor: Array) -> Array:
+    """Least squares of what joints share, each joint in units of what is left of it."""
+    weight = [1.0 / (np.sqrt(np.mean(r**2)) + 1e-9) for r in rest]
+    for _ in range(3):
+        A = np.vstack([w * c for w, c in zip(weight, columns, strict=True)])
+        b = np.concatenate([w * r for w, r in zip(weight, rest, strict=True)])
+        values = np.linalg.lstsq(A, b, rcond=1e-8)[0]
+        errors = [r - c @ values for r, c in zip(rest, columns, strict=True)]
+        level = [np.sqrt(np.mean(e**2)) for e in errors]
+        weight = list(1.0 / np.hypot(level, floor))
+    return values
+
+
+def _left_by_friction(left: Array, own: Array) -> float:
+    """Root mean square of what friction leaves of a joint's torque: it never pushes."""
+    columns = np.hstack([own, -own[:, -1:]])
+    _, norm = nnls(columns / _length(columns), left)
+    return float(norm / np.sqrt(len(left)))
 
 
 def _length(columns: Array) -> Array:

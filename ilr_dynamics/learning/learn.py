@@ -124,8 +124,6 @@ def read_samples(
         driver_compensates_gravity=settings.driver_compensates_gravity,
         limits=settings.limits,
         directories=settings.directories,
-        velocity_limit=settings.velocity_limit,
-        continuous_joints=settings.continuous_joints,
     )
     progress("reading", 0.5, math.nan)
     samples = training_samples(recording, settings.samples)

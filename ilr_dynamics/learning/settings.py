@@ -56,11 +56,6 @@ class LearningSettings:
         Whether samples count by what they say (`recording_weights`): a minute of standing still no
         more than its first moment; to a model without identified dynamics a sample in which a
         joint sticks counts for little.
-    velocity_limit : tuple of float or None
-        Of each joint, rad/s: recorded positions that change twice as fast are no motion; None: of
-        any arm (`read_recording`).
-    continuous_joints : tuple of str
-        Joints without limits, whose recorded positions may wrap.
     directories : tuple of str or None
         Where recordings and snapshots that somebody asks for must lie (`resolve_allowed`); None:
         anywhere.
@@ -76,8 +71,6 @@ class LearningSettings:
     robot: str | None = None
     tool_frame: str = ""
     effective_samples: bool = True
-    velocity_limit: tuple[float, ...] | None = None
-    continuous_joints: tuple[str, ...] = ()
     directories: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -93,15 +86,10 @@ class LearningSettings:
                 f"driver_compensates_gravity is {self.driver_compensates_gravity!r}; "
                 "expected true or false"
             )
-        unknown = [name for name in self.continuous_joints if name not in names]
+        unknown = [name for name in self.samples.continuous_joints if name not in names]
         if unknown:
             raise InvalidParameterError(
                 f"continuous_joints has {', '.join(unknown)}; expected some of {', '.join(names)}"
-            )
-        limit = self.velocity_limit
-        if limit is not None and (len(limit) != len(names) or not all(v > 0.0 for v in limit)):
-            raise InvalidParameterError(
-                f"velocity_limit is {limit!r}; expected {len(names)} positive numbers"
             )
         folders = self.directories
         if folders is not None and not (
@@ -124,10 +112,13 @@ class LearningSettings:
             A setting is unknown, missing or of the wrong kind.
         """
         values = dict(values)
-        for name in ("joint_names", "directories", "velocity_limit", "continuous_joints"):
+        for name in ("joint_names", "directories"):
             if isinstance(values.get(name), list):
                 values[name] = tuple(values[name])
-        values["samples"] = from_fields(SampleSettings, values.get("samples", {}))
+        samples = dict(values.get("samples", {}))
+        if isinstance(samples.get("continuous_joints"), list):
+            samples["continuous_joints"] = tuple(samples["continuous_joints"])
+        values["samples"] = from_fields(SampleSettings, samples)
         values["limits"] = from_fields(BagLimits, values.get("limits", {}))
         return from_fields(cls, values)
 

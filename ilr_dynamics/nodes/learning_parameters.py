@@ -44,13 +44,13 @@ def learning_settings(values: Mapping[str, Any]) -> LearningSettings:
         samples=SampleSettings(
             sample_rate=values["learning.sample_rate"] or None,
             torque_limit=list(values["limits.torque"]),
+            velocity_limit=list(values["supervision.velocity"]),
+            # ROS 2 cannot tell the type of an empty list.
+            continuous_joints=tuple(filter(None, values["learning.continuous_joints"])),
         ),
         directories=(*values["files.directories"], str(snapshot_folder(values))),
         robot=values["robot"] if values["learning.identify_dynamics"] else None,
         tool_frame=values["tool_frame"],
-        velocity_limit=tuple(values["supervision.velocity"]),
-        # ROS 2 cannot tell the type of an empty list.
-        continuous_joints=tuple(filter(None, values["learning.continuous_joints"])),
         effective_samples=values["learning.effective_samples"],
     )
 

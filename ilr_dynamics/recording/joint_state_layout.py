@@ -44,7 +44,7 @@ class JointStateLayout:
     template : ndarray of shape (size,), uint8
         The message.
     alike : ndarray of shape (size,), bool
-        Bytes that messages of this layout have in common: names and numbers of values.
+        Bytes that messages of this layout have in common: frame, names and numbers of values.
     """
 
     names: tuple[str, ...]
@@ -66,25 +66,24 @@ class JointStateLayout:
             return None
         alike = np.ones(len(data), dtype=bool)
         alike[2 : STAMP.stop] = False
-        (length,) = COUNT.unpack_from(data, STAMP.stop)
-        at = STAMP.stop + COUNT.size
-        # The frame may have any name as long as this.
-        alike[at : _aligned(at + length, 4)] = False
-        at = _aligned(at + length, 4)
+        names: list[str] = []
+        at = STAMP.stop
+
+        def take_text() -> str:
+            (length,) = COUNT.unpack_from(data, at)
+            end = at + COUNT.size + length
+            text = data[at + COUNT.size : end]
+            if len(text) != length or not text.endswith(b"\x00"):
+                raise struct.error("no text")
+            alike[end : _aligned(end, 4)] = False
+            return text[:-1].decode()
+
+        at = _aligned(at + COUNT.size + len(take_text().encode()) + 1, 4)
         (n_names,) = COUNT.unpack_from(data, at)
         at += COUNT.size
-        if n_names > len(data):
-            return None
-        names = []
         for _ in range(n_names):
-            (length,) = COUNT.unpack_from(data, at)
-            text = data[at + COUNT.size : at + COUNT.size + length]
-            if len(text) != length or not text.endswith(b"\x00"):
-                return None
-            names.append(text[:-1].decode())
-            end = at + COUNT.size + length
-            alike[end : _aligned(end, 4)] = False
-            at = _aligned(end, 4)
+            names.append(take_text())
+            at = _aligned(at + COUNT.size + len(names[-1].encode()) + 1, 4)
         places = {}
         for field in FIELDS:
             (count,) = COUNT.unpack_from(data, at)

@@ -27,7 +27,13 @@ from .message_collector import BagLimits, absolute_topic
 from .position_tracks import DEFAULT_VELOCITY, follow_positions
 from .stamp_order import judge_stamps
 
-__all__ = ["GRAVITY_ANNOTATION", "Recording", "describe_rejections", "read_recording"]
+__all__ = [
+    "GRAVITY_ANNOTATION",
+    "Recording",
+    "describe_rejections",
+    "read_recording",
+    "without_jumps",
+]
 
 GRAVITY_ANNOTATION = "driver_compensates_gravity"
 """Entry of a bag's metadata that says "true" or "false"; written by our recorder."""
@@ -62,12 +68,10 @@ class Recording:
     rejected : mapping of str to int
         Joint states that were left out, by reason.
     breaks : tuple of int
-        States at which the motion does not go on from the one before: the clock was set, or the
-        position begins anew.
-    clock_set_back : tuple of int
-        Those of them at which the clock had been set back.
+        States at which the motion does not go on from the one before: the clock was set back, or
+        the position begins anew (`without_jumps`).
     wraps : mapping of str to int
-        How many times the position of a joint without limits was unwrapped, by its name.
+        How many times the position of a joint was unwrapped, by its name (`without_jumps`).
     """
 
     joint_names: tuple[str, ...]
@@ -79,7 +83,6 @@ class Recording:
     driver_compensates_gravity: bool
     rejected: Counter[str]
     breaks: tuple[int, ...] = ()
-    clock_set_back: tuple[int, ...] = ()
     wraps: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
@@ -102,8 +105,6 @@ def read_recording(
     driver_compensates_gravity: bool = False,
     limits: BagLimits = DEFAULT_LIMITS,
     directories: Sequence[str | Path] | None = None,
-    velocity_limit: Sequence[float] | None = None,
-    continuous_joints: Collection[str] = (),
 ) -> Recording:
     """
     Read the joint states of a bag and join each with its torque.
@@ -125,11 +126,6 @@ def read_recording(
         Refuse larger recordings.
     directories : sequence of str or Path, or None
         Where the bag and its files must lie; None: anywhere.
-    velocity_limit : sequence of float or None
-        Of each joint, rad/s: states between which one is twice as fast are no motion
-        (`follow_positions`). None: 10 rad/s.
-    continuous_joints : collection of str
-        Joints without limits: their positions are unwrapped where they jump by whole turns.
 
     Returns
     -------
@@ -164,38 +160,80 @@ def read_recording(
         torque, reason = _join(states, commands)
 
     used = np.flatnonzero(reason == Rejection.NONE)
-    stamp, clock_steps = _moved_on(states.stamp[used], part[used])
-    tracks = follow_positions(
-        (stamp - stamp[:1]) / NANOSECONDS,
-        states.position[used],
-        DEFAULT_VELOCITY if velocity_limit is None else velocity_limit,
-        [joint in continuous_joints for joint in joints],
-    )
-    reason[used[tracks.jumped]] = Rejection.POSITION_JUMP
-    kept = ~tracks.jumped
     rejected = count_rejections(reason)
-    if np.count_nonzero(kept) < MINIMUM_STATES:
+    if used.size < MINIMUM_STATES:
         raise RecordingError(
-            f"recording {uri} has {np.count_nonzero(kept)} usable states of {len(reason)} on "
+            f"recording {uri} has {used.size} usable states of {len(reason)} on "
             f"{state_topic}; expected at least {MINIMUM_STATES} ({describe_rejections(rejected)})"
         )
-    # Where a state is left out that begins something anew, the next one does.
-    begins, set_back = (
-        tuple(np.searchsorted(np.flatnonzero(kept), rows).tolist())
-        for rows in (sorted({*clock_steps, *tracks.breaks}), clock_steps)
-    )
+    stamp, set_back = _moved_on(states.stamp[used], part[used])
     return Recording(
         joint_names=tuple(joints),
-        stamp=stamp[kept],
-        position=tracks.position[kept],
-        velocity=states.velocity[used][kept],
-        torque=torque[used][kept],
+        stamp=stamp,
+        position=states.position[used],
+        velocity=states.velocity[used],
+        torque=torque[used],
         commanded=commanded,
         driver_compensates_gravity=driver_compensates_gravity,
         rejected=rejected,
-        breaks=begins,
-        clock_set_back=set_back,
-        wraps={joint: int(n) for joint, n in zip(joints, tracks.wraps, strict=True) if n},
+        breaks=tuple(set_back),
+    )
+
+
+def without_jumps(
+    recording: Recording,
+    velocity_limit: Sequence[float] | None = None,
+    continuous_joints: Collection[str] = (),
+) -> Recording:
+    """
+    Leave out states whose positions are not the arm's.
+
+    Parameters
+    ----------
+    recording : Recording
+    velocity_limit : sequence of float or None
+        Of each joint, rad/s: states between which one is twice as fast are no motion
+        (`follow_positions`). None: 10 rad/s.
+    continuous_joints : collection of str
+        Joints without limits: their positions are unwrapped where they jump by whole turns.
+
+    Returns
+    -------
+    Recording
+        The same one if nothing jumps.
+
+    Raises
+    ------
+    RecordingError
+        Fewer than three are left.
+    """
+    tracks = follow_positions(
+        recording.time,
+        recording.position,
+        DEFAULT_VELOCITY if velocity_limit is None else velocity_limit,
+        [joint in continuous_joints for joint in recording.joint_names],
+    )
+    if not (tracks.jumped.any() or tracks.breaks or tracks.wraps.any()):
+        return recording
+    kept = np.flatnonzero(~tracks.jumped)
+    # Where a state is left out that begins something anew, the next one does.
+    begins = np.searchsorted(kept, sorted({*recording.breaks, *tracks.breaks}))
+    jumped = Counter({Rejection.POSITION_JUMP.name.lower(): int(tracks.jumped.sum())})
+    names = recording.joint_names
+    if kept.size < MINIMUM_STATES:
+        raise RecordingError(
+            f"{jumped.total()} of {len(recording.stamp)} positions are farther from those before "
+            "them than an arm gets in the time; expected the states of one arm, in rad"
+        )
+    return replace(
+        recording,
+        stamp=recording.stamp[kept],
+        position=tracks.position[kept],
+        velocity=recording.velocity[kept],
+        torque=recording.torque[kept],
+        rejected=recording.rejected + jumped,
+        breaks=tuple(begins.tolist()),
+        wraps={joint: int(n) for joint, n in zip(names, tracks.wraps, strict=True) if n},
     )
 
 

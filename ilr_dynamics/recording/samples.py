@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InvalidParameterError, RecordingError
 from .joint_state import NANOSECONDS, Rejection, count_rejections
-from .recording import Recording, describe_rejections
+from .recording import Recording, describe_rejections, without_jumps
 from .smoothing import smooth
 
 __all__ = ["SampleSettings", "Samples", "concatenate", "training_samples"]
@@ -47,6 +47,11 @@ class SampleSettings:
     minimum_speed : float or None
         Reject samples at which every joint is slower, rad/s: a recording of efforts does not
         show whether brakes carry the arm.
+    velocity_limit : sequence of float or None
+        Reject states that are farther from those before them than at twice this speed of a joint,
+        rad/s: other senders' states, or wrong bits. None: of any arm.
+    continuous_joints : sequence of str
+        Joints without limits, whose positions are unwrapped where they jump by whole turns.
     minimum_samples : int
         Refuse recordings that give fewer.
     minimum_range : float
@@ -69,6 +74,8 @@ class SampleSettings:
     sample_rate: float | None = None
     torque_limit: Sequence[float] | None = None
     minimum_speed: float | None = None
+    velocity_limit: Sequence[float] | None = None
+    continuous_joints: Sequence[str] = ()
     minimum_samples: int = 100
     minimum_range: float = 0.01
 
@@ -150,9 +157,10 @@ def training_samples(recording: Recording, settings: SampleSettings = DEFAULT_SE
     """
     Align, smooth and differentiate a recording.
 
-    The torque is shifted to the time at which it acts, then position and torque pass through the
-    same filter within each stretch without gaps; velocity and acceleration are the derivatives
-    of the smoothed position. States within half a window of a gap give no sample.
+    States whose positions jump are left out. The torque is shifted to the time at which it acts,
+    then position and torque pass through the same filter within each stretch without gaps;
+    velocity and acceleration are the derivatives of the smoothed position. States within half a
+    window of a gap give no sample.
 
     Parameters
     ----------
@@ -174,6 +182,7 @@ def training_samples(recording: Recording, settings: SampleSettings = DEFAULT_SE
         Too few samples are left, or nothing moved.
     """
     _check_settings(settings, len(recording.joint_names))
+    recording = without_jumps(recording, settings.velocity_limit, settings.continuous_joints)
     reason = np.zeros(len(recording.stamp), dtype=np.uint8)
     reason[_saturated(recording, settings)] = Rejection.SATURATED_TORQUE
     X, Y = _smooth_stretches(recording, settings, reason)
@@ -209,11 +218,12 @@ def _check_settings(settings: SampleSettings, n_joints: int) -> None:
         value = getattr(settings, name)
         if value is not None and not value > 0:
             raise InvalidParameterError(f"{name} is {value}; expected a positive number")
-    if settings.torque_limit is not None and len(settings.torque_limit) != n_joints:
-        raise InvalidParameterError(
-            f"torque_limit has {len(settings.torque_limit)} values; expected one for each of "
-            f"the {n_joints} joints"
-        )
+    for name in ("torque_limit", "velocity_limit"):
+        values = getattr(settings, name)
+        if values is not None and len(values) != n_joints:
+            raise InvalidParameterError(
+                f"{name} has {len(values)} values; expected one for each of the {n_joints} joints"
+            )
 
 
 def _saturated(recording: Recording, settings: SampleSettings) -> NDArray[np.intp]:

@@ -120,7 +120,7 @@ def test_thinned_samples_keep_their_rate(rate):
     recording = Recording(
         ("j1",),
         time,
-        rng.normal(size=(1000, 1)),
+        np.sin(1e-9 * time)[:, np.newaxis],
         np.zeros((1000, 1)),
         rng.normal(size=(1000, 1)),
         True,
