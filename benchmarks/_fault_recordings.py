@@ -55,6 +55,8 @@ COMMAND_DELAY, EFFORT_DELAY = 1.5, 0.5
 OF_TORQUE_LIMIT = 0.8
 # Both joints of a recording by which delays are judged, rad/s.
 FAST = 0.3
+# Of a recording, and of one of slow motion, s.
+DURATION, SLOW_DURATION = (12.0, 18.0), (20.0, 30.0)
 TRIES = 30
 
 
@@ -243,9 +245,8 @@ def draw_setup(
     for _ in range(TRIES):
         style = str(random.choice(sorted(styles)))
         by_plant = bool(random.uniform() < simulated)
-        duration = float(
-            random.uniform(20.0, 30.0) if style == "slow" else random.uniform(12.0, 18.0)
-        )
+        lasts = SLOW_DURATION if style == "slow" else DURATION
+        duration = float(random.uniform(*lasts))
         at_rest = by_plant or bool(random.uniform() < 0.25)
         pauses = int(random.choice([0, 0, 1, 2]))
         setup = Setup(

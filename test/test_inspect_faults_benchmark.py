@@ -89,11 +89,14 @@ def _as_arrays(recorded):
     return values
 
 
-def test_a_recording_with_a_fault_differs_from_the_sound_one_of_its_setup():
+def test_a_recording_with_a_fault_differs_from_the_sound_one_of_its_setup(monkeypatch):
+    import _fault_recordings
     from _fault_arms import load_arm
     from _fault_recordings import record
     from _faults import FAULTS, make_fault
 
+    monkeypatch.setattr(_fault_recordings, "DURATION", (4.0, 5.0))
+    monkeypatch.setattr(_fault_recordings, "SLOW_DURATION", (4.0, 5.0))
     arm = load_arm("wam4")
     # Saturation takes a simulation; a motion that is too small is that of its setup.
     for kind in FAULTS.keys() - {"saturation", "no_excitation"}:
