@@ -13,10 +13,13 @@ __all__ = ["find_delay"]
 
 Array = NDArray[np.float64]
 
-# Delays that are tried, s, and how finely.
-FIRST, LAST, STEP = -0.02, 0.04, 0.001
+# Delays that are tried, s. They are whole periods: between states a torque is a mean of two, with
+# less noise, which would look like a better fit.
+FIRST, LAST = -0.02, 0.04
 # Speed below which friction rises, rad/s, and waves of friction to the turn, at most.
 STRIBECK_SPEED, N_WAVES = 0.06, 12
+# States within as much say what one does, s.
+CORRELATION_S = 0.1
 # What is never explained of a torque, as a share of its rms.
 NOISE = 0.03
 # A joint that is slower all the time says nothing about when its torque acts, rad/s.
@@ -44,8 +47,9 @@ def find_delay(evidence: Evidence) -> tuple[float, float]:
         Standard deviation of it, s; infinite if nothing can be said.
     """
     assert evidence.terms is not None
-    delays = np.arange(FIRST, LAST + 0.5 * STEP, STEP)
-    known = np.all([evidence.torque(delay)[1] for delay in (FIRST, LAST)], axis=0)
+    period = evidence.recording.period
+    delays = period * np.arange(np.floor(FIRST / period), np.ceil(LAST / period) + 1.0)
+    known = np.all([evidence.torque(delay)[1] for delay in delays[[0, -1]]], axis=0)
     X = evidence.samples.X[evidence.rows][known]
     n = len(evidence.joints)
     fast = np.abs(X[:, n : 2 * n]).max(axis=0) > FAST_ENOUGH if len(X) else np.zeros(n, dtype=bool)
@@ -56,6 +60,8 @@ def find_delay(evidence: Evidence) -> tuple[float, float]:
     described = evidence.terms.torque + evidence.terms.gravity @ evidence.nominal_gravity
     slipping = evidence.slipping[known]
     cost = np.zeros(len(delays))
+    every = evidence.samples.n_used * period / len(evidence.rows)
+    n_own = min(every / CORRELATION_S, 1.0)
     for joint in np.flatnonzero(fast):
         rows = slipping[:, joint]
         if np.count_nonzero(rows) < ENOUGH_ROWS:
@@ -66,7 +72,7 @@ def find_delay(evidence: Evidence) -> tuple[float, float]:
         basis, size, _ = np.linalg.svd(A, full_matrices=False)
         # What the prior of the coefficients leaves, of the smallest sum of squares.
         held = ((y @ basis) ** 2) @ (size**2 / (1.0 + size**2))
-        cost += 0.5 * np.count_nonzero(rows) * np.log(np.sum(y**2, axis=1) - held + 1e-12)
+        cost += 0.5 * n_own * np.count_nonzero(rows) * np.log(np.sum(y**2, axis=1) - held + 1e-12)
     return _least(delays, cost)
 
 
@@ -125,5 +131,6 @@ def _least(delays: Array, cost: Array) -> tuple[float, float]:
     curvature = before - 2.0 * here + after
     if curvature <= 0.0:
         return float(delays[best]), float("inf")
+    step = float(delays[1] - delays[0])
     shift = 0.5 * (before - after) / curvature
-    return float(delays[best] + shift * STEP), float(STEP / np.sqrt(curvature))
+    return float(delays[best] + shift * step), float(step / np.sqrt(curvature))

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +20,11 @@ __all__ = ["torque_findings"]
 
 Array = NDArray[np.float64]
 
-# Nats by which a mistake must explain the torques better than none: odds of e^12, as more than a
-# hundred of them are compared.
-CLEAR = 12.0
+# Nats by which a mistake must explain the torques better than none to be worth a warning, as more
+# than a hundred of them are compared, and to refuse a recording.
+CLEAR, CERTAIN = 20.0, 40.0
+# By this factor a joint's torque must be explained better.
+BETTER = 1.5
 # Of the torque's rms in the joint that shows it most: less is within what friction models miss.
 LEAST_EFFECT = 0.1
 # Degrees and m/s^2 by which gravity of a description that is a few per cent wrong appears turned.
@@ -30,8 +33,9 @@ TILTED, MISSING, TWICE = 5.0, 0.35, (1.6, 2.6)
 SATURATED = 0.005
 # A delay that is this far from the expected one, s, is another: twice what is found by chance.
 DELAYED = 0.0008
-# Standard deviation from which on nothing is said about a delay, s.
-VAGUE = 0.0005
+# Standard deviation from which on nothing is said about a delay, s, and how many of them are no
+# chance.
+VAGUE, UNUSUAL = 0.001, 5.0
 # Share of a moving joint's torque that motion, weight and friction together explain at least.
 RELATED = 0.4
 # Of what a joint's torque changes by on its way, by the description: less is none.
@@ -60,9 +64,12 @@ def torque_findings(evidence: Evidence, torque_limit: Array | None) -> Iterator[
     delay, spread = find_delay(evidence)
     clear = spread < VAGUE
     best, described = best_hypothesis(evidence, delay if clear else evidence.expected_delay)
-    explained = described.score - best.score > CLEAR
+    better = (described.error / np.maximum(best.error, 1e-9)).max()
+    explained = described.score - best.score > CLEAR and better > BETTER
     if explained:
-        yield from _explanation(evidence, best, described)
+        certain = described.score - best.score > CERTAIN
+        for finding in _explanation(evidence, best, described):
+            yield finding if certain else replace(finding, severity=Severity.WARNING)
     if clear:
         yield _delay(evidence, delay, spread)
     yield from _friction(evidence, best if explained else described)
@@ -253,7 +260,7 @@ def _payload(
 
 def _delay(evidence: Evidence, delay: float, spread: float) -> Finding:
     late = delay - evidence.expected_delay
-    unusual = abs(late) > DELAYED + 2.0 * spread
+    unusual = abs(late) > max(DELAYED, UNUSUAL * spread)
     return Finding(
         "torque_delay",
         Severity.WARNING if unusual else Severity.INFO,
@@ -278,7 +285,8 @@ def _friction(evidence: Evidence, hypothesis: Hypothesis) -> Iterator[Finding]:
         rows = known & evidence.slipping[:, j]
         if np.count_nonzero(rows) < ENOUGH_ROWS:
             continue
-        explained = 1.0 - (hypothesis.error[j] / max(float(np.std(torque[rows, j])), 1e-12)) ** 2
+        whole = float(np.sqrt(np.mean(torque[rows, j] ** 2)))
+        explained = 1.0 - (hypothesis.error[j] / max(whole, 1e-12)) ** 2
         if explained < RELATED:
             yield Finding(
                 "unrelated_torque",
@@ -292,7 +300,6 @@ def _friction(evidence: Evidence, hypothesis: Hypothesis) -> Iterator[Finding]:
         left = torque[rows, j] - described[rows, j]
         values = np.linalg.lstsq(own[rows, j], left, rcond=1e-8)[0]
         dry = float(np.sqrt(np.mean((own[rows, j, :2] @ values[:2]) ** 2)))
-        whole = float(np.sqrt(np.mean(torque[rows, j] ** 2)))
         yield Finding(
             "static_friction",
             Severity.INFO,

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from .evidence import ENOUGH_ROWS, SLIPS, Evidence, MotionTerms, motion_terms
+from .evidence import ENOUGH_ROWS, Evidence, MotionTerms, motion_terms
 
 __all__ = ["Hypothesis", "best_hypothesis"]
 
@@ -50,7 +50,7 @@ class Hypothesis:
     joints : tuple of int
         What it is about.
     score : float
-        Schwarz's criterion, nats: less is better.
+        Schwarz's criterion less that of no mistake, nats: negative is better.
     values : ndarray
         What was estimated: gravity (3,), m/s^2; load (4,), kg and kg m; a factor (1,).
     error : ndarray of shape (n_joints,)
@@ -80,34 +80,25 @@ def best_hypothesis(evidence: Evidence, delay: float) -> tuple[Hypothesis, Hypot
     best, described : Hypothesis
         The best one, and that all is as described.
     """
-    found = list(_hypotheses(evidence, delay))
-    return min(found, key=lambda hypothesis: hypothesis.score), found[0]
+    fit = _Fit(evidence, delay)
+    described = fit("", ())
+    return min([described, *_mistakes(evidence, fit)], key=lambda found: found.score), described
 
 
-def _hypotheses(evidence: Evidence, delay: float) -> Iterator[Hypothesis]:
-    assert evidence.model is not None and evidence.terms is not None
-    torque, known = evidence.torque(delay)
-    fit = _Fit(evidence, torque, known)
-    X = evidence.samples.X[evidence.rows]
+def _mistakes(evidence: Evidence, fit: _Fit) -> Iterator[Hypothesis]:
     n = len(evidence.joints)
-    yield fit("", (), evidence.terms, X)
-    yield fit("gravity", (), evidence.terms, X, of_gravity=True)
-    yield fit("payload", (), evidence.terms, X, of_load=True)
+    yield fit("gravity", (), of_gravity=True)
+    yield fit("payload", (), of_load=True)
     for factor in (0.1, 0.5, 2.0, 10.0):
-        yield fit("effort_scale", (), evidence.terms, X, factor=factor)
-    for joint in range(n):
-        yield fit("wrong_sign", (joint,), evidence.terms, X, of_torque=_flip(n, joint))
-    for pair in combinations(range(n), 2):
-        yield fit("permuted_joints", pair, evidence.terms, X, of_torque=_swap(n, *pair))
+        yield fit("effort_scale", (), factor=factor)
     changes: list[tuple[str, tuple[int, ...], Array]]
     changes = [("wrong_sign", (joint,), _flip(n, joint)) for joint in range(n)]
-    changes += [("permuted_joints", pair, _swap(n, *pair)) for pair in combinations(range(n), 2)]
+    # What a joint that stands still has to do with another's torque nobody can say.
+    moving = np.flatnonzero(np.count_nonzero(fit.slips, axis=0) >= ENOUGH_ROWS).tolist()
+    changes += [("permuted_joints", pair, _swap(n, *pair)) for pair in combinations(moving, 2)]
     for kind, joints, change in changes:
-        changed = X @ np.kron(np.eye(3), change)
-        terms = motion_terms(evidence.model, changed, np.array([0.0, 0.0, -9.81]))
-        yield fit(kind, joints, terms, changed)
-        # As many torques as positions under the wrong name, or with the wrong sign.
-        yield fit(kind, joints, terms, changed, of_torque=change)
+        for of_motion, of_torque in ((None, change), (change, None), (change, change)):
+            yield fit(kind, joints, of_motion=of_motion, of_torque=of_torque)
 
 
 def _flip(n: int, joint: int) -> Array:
@@ -123,52 +114,64 @@ def _swap(n: int, one: int, other: int) -> Array:
 
 
 class _Fit:
-    """Least squares of each joint's torque."""
+    """
+    Scores of hypotheses, relative to that all is as described.
 
-    def __init__(self, evidence: Evidence, torque: Array, known: NDArray[np.bool_]) -> None:
+    Both are judged at the same states: where all joints slip that the hypothesis is about.
+    """
+
+    def __init__(self, evidence: Evidence, delay: float) -> None:
+        assert evidence.model is not None and evidence.terms is not None
+        self._model, self._terms = evidence.model, evidence.terms
         self._evidence = evidence
-        self._known = known
-        self._torque = torque
-        self._gravity = evidence.nominal_gravity
-        duration = float(np.count_nonzero(known)) * evidence.recording.period
-        duration *= evidence.samples.n_used / max(len(evidence.rows), 1)
-        self._n = min(max(duration / CORRELATION_S, 4.0), float(np.count_nonzero(known)))
-        self._floor = FLOOR * np.sqrt(np.mean(torque[known] ** 2, axis=0)) + 1e-9
+        self._X = evidence.samples.X[evidence.rows]
+        self._torque, known = evidence.torque(delay)
+        self.slips = evidence.slipping & known[:, np.newaxis]
+        period = evidence.recording.period
+        duration = period * evidence.samples.n_used * np.count_nonzero(known) / len(known)
+        self._n = max(min(duration / CORRELATION_S, float(np.count_nonzero(known))), 4.0)
+        self._floor = FLOOR * np.sqrt(np.mean(self._torque[known] ** 2, axis=0)) + 1e-9
 
     def __call__(
         self,
         kind: str,
         joints: tuple[int, ...],
-        terms: MotionTerms,
-        X: Array,
         *,
         of_gravity: bool = False,
         of_load: bool = False,
+        of_motion: Array | None = None,
         of_torque: Array | None = None,
         factor: float = 1.0,
     ) -> Hypothesis:
-        torque = self._torque / factor
+        slips = self.slips.copy()
+        slips[:, list(joints)] = slips[:, list(joints)].all(axis=1, keepdims=True)
+        terms, X, torque = self._terms, self._X, self._torque / factor
+        if of_motion is not None:
+            X = X @ np.kron(np.eye(3), of_motion)
+            terms = motion_terms(self._model, X, np.array([0.0, 0.0, -9.81]))
         if of_torque is not None:
             torque = torque @ of_torque
-        described = terms.torque + terms.gravity @ self._gravity
-        shared: Sequence[Array] = ()
-        if of_gravity:
-            shared = [terms.gravity]
-        elif of_load:
-            shared = [terms.load]
-        n_joints = torque.shape[1]
-        slips = self._known[:, np.newaxis] & (np.abs(X[:, n_joints : 2 * n_joints]) > SLIPS)
-        own = self._evidence.friction(X)
-        values, error = self._solve(torque - described, shared, own, slips)
-        if of_gravity:
-            values = values + self._gravity
-        scale = np.abs(of_torque).T @ self._floor if of_torque is not None else self._floor
-        # In the units recorded, so that hypotheses on units can be compared.
-        variance = (factor * error) ** 2 + scale**2
+        shared = [terms.gravity] if of_gravity else [terms.load] if of_load else []
+        values, error = self._errors(torque, X, terms, shared, slips)
+        if of_torque is not None:
+            # In the order recorded again.
+            error = np.abs(of_torque) @ error
+        _, described = self._errors(self._torque, self._X, self._terms, [], slips)
         n_open = values.size + (factor != 1.0)
-        score = 0.5 * self._n * np.log(variance).sum() + 0.5 * n_open * np.log(self._n)
-        values = np.array([factor]) if factor != 1.0 else values
-        return Hypothesis(kind, joints, float(score), values, error)
+        score = 0.5 * n_open * np.log(self._n)
+        variances = ((e**2 + self._floor**2) for e in (factor * error, described))
+        score += 0.5 * self._n * float(np.subtract(*(np.log(v).sum() for v in variances)))
+        if of_gravity:
+            values = values + self._evidence.nominal_gravity
+        if factor != 1.0:
+            values = np.array([factor])
+        return Hypothesis(kind, joints, score, values, factor * error)
+
+    def _errors(
+        self, torque: Array, X: Array, terms: MotionTerms, shared: Sequence[Array], slips: Mask
+    ) -> tuple[Array, Array]:
+        left = torque - terms.torque - terms.gravity @ self._evidence.nominal_gravity
+        return self._solve(left, shared, self._evidence.friction(X), slips)
 
     def _solve(
         self, left: Array, shared: Sequence[Array], own: Array, slips: Mask
