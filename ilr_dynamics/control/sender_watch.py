@@ -261,11 +261,12 @@ class _Sender:
 
     def differs(self, believed: _Sender, supervision: Supervision) -> NDArray[np.bool_]:
         """Tell of which joints (n_joints,) this sender says something else than another."""
-        timeout = supervision.input_timeout
-        apart = abs(self.time - believed.time)
-        if apart > timeout:
-            # By different clocks.
-            apart = min(abs(self.received - believed.received), timeout)
+        # By stamps of different clocks they may be far apart.
+        apart = min(
+            abs(self.time - believed.time),
+            abs(self.received - believed.received),
+            supervision.input_timeout,
+        )
         bound = _AGREEMENT + 2.0 * apart * supervision.velocity
         # Written so that what is not a number differs.
         return ~(np.abs(self.position - believed.position) <= bound)

@@ -42,13 +42,13 @@ def motion():
 def result_of(motion, tmp_path):
     """Learn from the motion with its torques multiplied."""
 
-    def run(factor, settings=SETTINGS, position_unit=1.0, **options):
+    def run(factor, settings=SETTINGS, **options):
         shutil.rmtree(tmp_path / "bag", ignore_errors=True)
         bag = tmp_path / "bag"
         with RecordingWriter(bag) as writer:
             for k, (position, torque) in enumerate(zip(*motion, strict=True), start=1):
                 at = (k * PERIOD, ARM.joint_names)
-                writer.write_joint_state("/joint_states", *at, position_unit * position)
+                writer.write_joint_state("/joint_states", *at, position)
                 writer.write_joint_state("/joint_torque_command", *at, effort=factor * torque)
         return run_job(UpdateJob(str(bag), str(tmp_path), settings, **options), lambda *_: None)
 
@@ -82,12 +82,9 @@ def test_torques_of_another_sign_are_learned_if_they_are_wanted(result_of):
     assert "rigid-body model" in result["overridden"]
 
 
-def test_an_error_of_the_inspection_refuses_and_is_among_the_findings(result_of):
-    result = result_of(1.0, position_unit=180.0 / np.pi)
-    assert "positions are in degrees" in result["refusal"] and not result["snapshot"]
-    assert any(text.startswith("error (degrees): ") for text in result["findings"])
-    result = result_of(1.0, position_unit=180.0 / np.pi, accept_worse=True)
-    assert result["snapshot"] and "positions are in degrees" in result["overridden"]
+def test_findings_of_the_inspection_are_told(result_of):
+    result = result_of(np.array([1.0, 1.0, 0.0, 1.0]))
+    assert any(text.startswith("error (zero_effort): ") for text in result["findings"])
 
 
 def test_arm_whose_weight_the_driver_carries_is_not_compared(result_of):
