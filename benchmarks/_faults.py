@@ -584,7 +584,7 @@ def _pulled(random: Generator, arm: Arm, storage: str) -> Fault:
         setup = replace(setup, measured=False, effort_noise=0.0)
         joint = int(random.integers(arm.n_joints))
         gains, reach, speed = _stiff(setup, joint)
-        allowed_speed = np.asarray(arm.settings.velocity_limit)
+        allowed_speed = np.asarray(arm.settings.samples.velocity_limit)
         if speed > allowed_speed[joint]:
             continue
         n = round(setup.duration * setup.rate) + 1

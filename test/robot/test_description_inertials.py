@@ -25,7 +25,7 @@ UNREADABLE = ["8,0", "${m2}", "", "x", "nan", "inf", "-inf", "1e999", "8.0 ", "1
 
 def inertial(origin="0 0 0.1", **changes):
     """An inertial with some numbers changed; None leaves one out."""
-    numbers = {name: "0" for name in MOMENTS} | SOUND | changes
+    numbers = dict.fromkeys(MOMENTS, "0") | SOUND | changes
     mass = numbers.pop("mass")
     given_ = " ".join(f'{name}="{text}"' for name, text in numbers.items() if text is not None)
     value = "" if mass is None else f'<mass value="{mass}"/>'
