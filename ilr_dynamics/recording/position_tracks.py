@@ -35,6 +35,8 @@ SPIKE, BEND = 0.005, 1000.0
 # Of two tracks at the same time the arm's is the one that moves by so much, rad; where both do, or
 # none, the one with so many times the other's states.
 MOVES, CLEARLY_MORE = 0.01, 2.0
+# Tracks that are followed at a time: noise would open one with each state. As live.
+MAX_SENDERS = 8
 
 
 @dataclass(frozen=True)
@@ -142,6 +144,8 @@ def _tracks(time: Array, position: Array, fastest: Array) -> list[list[int]]:
         if best is None:
             best = []
             tracks.append(best)
+            if len(open_tracks) == MAX_SENDERS:
+                open_tracks.remove(min(open_tracks, key=lambda track: track[-1]))
             open_tracks.append(best)
         best.append(row)
     return tracks
