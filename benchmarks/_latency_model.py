@@ -13,7 +13,7 @@ import numpy as np
 from _simulated_motion import Arm, inverse_dynamics_samples
 
 from ilr_dynamics.control import RigidBodyFeedForward, track
-from ilr_dynamics.learning import LearningSettings, learn, snapshot_metadata
+from ilr_dynamics.learning import LearningSettings, learn
 from ilr_dynamics.nodes.learning_parameters import learning_settings
 from ilr_dynamics.recording import RecordingWriter, Samples
 from ilr_dynamics.robot.tool_paths import figure_eight
@@ -58,7 +58,6 @@ def make_snapshot(path: Path, parameters: Mapping[str, Any]) -> int:
         raise RuntimeError(
             f"the model has {model.n_active_} occupied components, expected {N_OCCUPIED}"
         )
-    model.metadata_ = snapshot_metadata(settings, [])
     model.save(path)
     return int(model.n_active_)
 

@@ -15,15 +15,13 @@ from ilr_dynamics.cli.learning_options import add_learning_options, parse_learni
 from ilr_dynamics.cli.stage_bar import StageBar
 from ilr_dynamics.cli.table import format_table
 from ilr_dynamics.exceptions import IlrDynamicsError, LearnerError, SnapshotError
-from ilr_dynamics.inspection import Severity, inspect_recording
+from ilr_dynamics.inspection import Inspection, Severity, inspect_recording
 from ilr_dynamics.learning import (
     LearningReport,
     LearningSettings,
     implausible_torques,
     learn,
     load_compatible_snapshot,
-    read_samples,
-    snapshot_metadata,
 )
 from ilr_dynamics.recording import Samples, concatenate
 from ilr_dynamics.robot.description import load_description
@@ -118,13 +116,11 @@ def _train(options: argparse.Namespace, settings: LearningSettings) -> None:
             print(f"train: {text}", file=sys.stderr)
     known = load_compatible_snapshot(options.snapshot, settings) if options.snapshot else None
     with ProgressBar() as progress:
-        parts = [read_samples(bag, settings, progress) for bag in options.bags]
-    for bag, samples in zip(options.bags, parts, strict=True):
-        _inspect(bag, samples, settings, options.accept_worse)
+        inspections = [inspect_recording(bag, settings, progress) for bag in options.bags]
+    parts = [_usable(inspection, settings, options.accept_worse) for inspection in inspections]
     with ProgressBar() as progress:
-        model, report = learn(concatenate(parts), settings, known, progress)
-    earlier = known.metadata_.get("recordings", []) if known is not None else []
-    model.save(output, snapshot_metadata(settings, [*earlier, *options.bags]))
+        model, report = learn(concatenate(parts), settings, known, progress, options.bags)
+    model.save(output)
     print(_samples_table(options.bags, parts))
     print()
     print(_error_table(settings.joint_names, report))
@@ -134,15 +130,16 @@ def _train(options: argparse.Namespace, settings: LearningSettings) -> None:
     )
 
 
-def _inspect(bag: str, samples: Samples, settings: LearningSettings, accept_worse: bool) -> None:
+def _usable(inspection: Inspection, settings: LearningSettings, accept_worse: bool) -> Samples:
     """Print what is wrong with a recording; refuse one with errors, and torques of no arm."""
-    inspection = inspect_recording(bag, settings)
+    bag, samples = inspection.uri, inspection.required_samples()
     for finding in inspection.findings:
         if finding.severity is not Severity.INFO:
             print(f"train: {bag}: {finding}", file=sys.stderr)
     refusal = implausible_torques(samples, settings) or inspection.refusal
     if refusal and not accept_worse:
         raise LearnerError(f"{bag}: {refusal.replace('accept_worse', '--accept-worse')}")
+    return samples
 
 
 def _samples_table(bags: Sequence[str], parts: Sequence[Samples]) -> str:

@@ -67,10 +67,14 @@ def motion_terms(model: RigidBodyModel, X: Array, gravity: Array) -> MotionTerms
     gravity : ndarray of shape (3,)
         Of the model, m/s^2.
     """
-    states = [np.split(x, 3) for x in X]
-    columns = np.array([model.gravity_columns(state[0]) for state in states])
-    torque = np.array([model.inverse_dynamics(*state) for state in states]) - columns @ gravity
-    return MotionTerms(torque, columns, np.array([model.last_body_columns(*s) for s in states]))
+    n, n_joints = len(X), X.shape[1] // 3
+    torque, columns = np.empty((n, n_joints)), np.empty((n, n_joints, 3))
+    load = np.empty((n, n_joints, 4))
+    for row, state in enumerate(X.reshape(n, 3, n_joints)):
+        torque[row] = model.inverse_dynamics(*state)
+        columns[row] = model.gravity_columns(state[0])
+        load[row] = model.last_body_columns(*state)
+    return MotionTerms(torque - columns @ gravity, columns, load)
 
 
 class Evidence:

@@ -4,15 +4,18 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import FileAccessError, RecordingError
+from ..exceptions import FileAccessError, IlrDynamicsError, RecordingError
+from ..learning.learn import Progress, ignore_progress, read_states
 from ..learning.settings import LearningSettings
-from ..recording import Recording, Samples, read_recording, training_samples
+from ..recording import Recording, Samples, training_samples
 from ..recording.recording import without_jumps
 from ..robot.description import RobotDescription, load_description
 from .evidence import Evidence
@@ -40,13 +43,15 @@ class Inspection:
     recording : Recording or None
         Usable states; None if it cannot be read.
     samples : Samples or None
-        What would be learned from; None if that is too little.
+        What would be learned from; None if nothing can be.
     model_torque : ndarray of shape (n, n_joints) or None
         Torque of the described rigid bodies at the samples, Nm; None without a description.
     position_limits : ndarray of shape (n_joints, 2) or None
         Lower and upper, rad, of the description.
     torque_limit, velocity_limit : ndarray of shape (n_joints,) or None
         Nm, rad/s.
+    unusable : IlrDynamicsError or None
+        Why there are no samples.
     """
 
     uri: str
@@ -57,6 +62,22 @@ class Inspection:
     position_limits: Array | None = None
     torque_limit: Array | None = None
     velocity_limit: Array | None = None
+    unusable: IlrDynamicsError | None = None
+
+    def required_samples(self) -> Samples:
+        """
+        Return the samples that are there.
+
+        Raises
+        ------
+        RecordingError
+            The recording cannot be read or holds too little to learn from.
+        FileAccessError
+            It lies outside the allowed directories.
+        """
+        if self.samples is None:
+            raise self.unusable or RecordingError(f"recording {self.uri} gives no samples")
+        return self.samples
 
     @property
     def refusal(self) -> str:
@@ -75,7 +96,9 @@ class Inspection:
         return max(severities, key=order.index, default=Severity.INFO)
 
 
-def inspect_recording(uri: str | Path, settings: LearningSettings) -> Inspection:
+def inspect_recording(
+    uri: str | Path, settings: LearningSettings, progress: Progress = ignore_progress
+) -> Inspection:
     """
     Say what a person should know of a recording; it never raises for a bad one.
 
@@ -85,6 +108,8 @@ def inspect_recording(uri: str | Path, settings: LearningSettings) -> Inspection
         Folder or file of a rosbag2.
     settings : LearningSettings
         The arm. Without `robot` nothing is said that needs its rigid-body model.
+    progress : Progress
+        Called as the work proceeds.
 
     Raises
     ------
@@ -94,70 +119,85 @@ def inspect_recording(uri: str | Path, settings: LearningSettings) -> Inspection
     description = None
     if settings.robot is not None:
         description = load_description(settings.robot, settings.tool_frame)
+    progress("reading", 0.0, math.nan)
     try:
-        recording = _read(uri, settings, description)
+        recording = read_states(uri, settings)
     except (RecordingError, FileAccessError) as error:
-        return Inspection(str(uri), (_unreadable(str(error)),))
-    if isinstance(recording, Finding):
-        return Inspection(str(uri), (recording,))
-    limit = settings.samples.torque_limit
-    if limit is None and description is not None:
-        limit = description.torque_limit.tolist()
-    torque_limit = None if limit is None else np.asarray(limit, dtype=float)
-    found = list(timing_findings(recording, settings.samples))
-    n_clock_steps = len(recording.breaks)
+        return Inspection(str(uri), (_unreadable(str(error)),), unusable=error)
+    progress("reading", 0.5, math.nan)
+    inspection = _inspect(str(uri), recording, settings, description)
+    progress("reading", 1.0, math.nan)
+    return inspection
+
+
+def _inspect(
+    uri: str,
+    recording: Recording,
+    settings: LearningSettings,
+    description: RobotDescription | None,
+) -> Inspection:
+    torque_limit = settings.samples.torque_limit
+    if torque_limit is None and description is not None:
+        torque_limit = description.torque_limit.tolist()
+    findings, recording, evidence = _findings(recording, settings, description, torque_limit)
+    samples = unusable = None
     try:
+        samples = training_samples(recording, settings.samples)
+    except RecordingError as error:
+        unusable = error
+    return Inspection(
+        uri,
+        findings,
+        recording,
+        samples,
+        None if samples is None or evidence is None else _model_torque(samples, evidence),
+        None
+        if description is None
+        else np.column_stack([description.position_lower, description.position_upper]),
+        _as_array(torque_limit),
+        _as_array(settings.samples.velocity_limit),
+        unusable,
+    )
+
+
+def _findings(
+    recording: Recording,
+    settings: LearningSettings,
+    description: RobotDescription | None,
+    torque_limit: Sequence[float] | None,
+) -> tuple[tuple[Finding, ...], Recording, Evidence | None]:
+    """All findings, the worst first; the states without jumps; what torques were judged by."""
+    if description is not None:
+        # Before jumps are looked for: degrees change as fast as no arm.
+        degrees = degrees_finding(recording.position, description, settings.joint_names)
+        if degrees is not None:
+            return (degrees,), recording, None
+    found = list(timing_findings(recording, settings.samples))
+    evidence = None
+    try:
+        n_clock_steps = len(recording.breaks)
         recording = without_jumps(
             recording, settings.samples.velocity_limit, settings.samples.continuous_joints
         )
     except RecordingError as error:
-        return Inspection(str(uri), (_jumping(str(error)), *found), recording)
+        return (_jumping(str(error)), *found), recording, None
     found += position_findings(recording, n_clock_steps)
-    evidence = None
     try:
         evidence = Evidence(
             recording, settings.samples, description, settings.driver_compensates_gravity
         )
     except RecordingError as error:
         found.append(_too_little(str(error)))
-    if evidence is not None:
-        found += [*motion_findings(evidence), *torque_findings(evidence, torque_limit)]
+    else:
+        found += motion_findings(evidence)
+        found += torque_findings(evidence, _as_array(torque_limit))
     order = list(Severity)
     found.sort(key=lambda finding: -order.index(finding.severity))
-    velocity = settings.samples.velocity_limit
-    samples, model_torque = _samples(recording, settings, evidence)
-    return Inspection(
-        str(uri),
-        tuple(found),
-        recording,
-        samples,
-        model_torque,
-        None
-        if description is None
-        else np.column_stack([description.position_lower, description.position_upper]),
-        torque_limit,
-        None if velocity is None else np.asarray(velocity, dtype=float),
-    )
+    return tuple(found), recording, evidence
 
 
-def _read(
-    uri: str | Path, settings: LearningSettings, description: RobotDescription | None
-) -> Recording | Finding:
-    """Usable states, or what makes all others meaningless."""
-    recording = read_recording(
-        uri,
-        settings.joint_names,
-        state_topic=settings.state_topic,
-        command_topic=settings.command_topic,
-        driver_compensates_gravity=settings.driver_compensates_gravity,
-        limits=settings.limits,
-        directories=settings.directories,
-    )
-    # Before jumps are looked for: degrees change as fast as no arm.
-    degrees = None
-    if description is not None:
-        degrees = degrees_finding(recording.position, description, settings.joint_names)
-    return recording if degrees is None else degrees
+def _as_array(values: Sequence[float] | None) -> Array | None:
+    return None if values is None else np.asarray(values, dtype=float)
 
 
 def _unreadable(text: str) -> Finding:
@@ -177,20 +217,14 @@ def _too_little(text: str) -> Finding:
     )
 
 
-def _samples(
-    recording: Recording, settings: LearningSettings, evidence: Evidence | None
-) -> tuple[Samples | None, Array | None]:
-    """What would be learned from, and the described arm's torque there."""
-    try:
-        samples = training_samples(recording, settings.samples)
-    except RecordingError:
-        return None, None
-    if evidence is None or evidence.model is None:
-        return samples, None
+def _model_torque(samples: Samples, evidence: Evidence) -> Array | None:
+    """Torque of the described arm at the samples."""
+    if evidence.model is None:
+        return None
     gravity = np.array([0.0, 0.0, -9.81]) - evidence.nominal_gravity
     torque = [
         evidence.model.inverse_dynamics(*np.split(x, 3))
         - evidence.model.gravity_columns(x[: len(x) // 3]) @ gravity
         for x in samples.X
     ]
-    return samples, np.array(torque)
+    return np.array(torque)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import LearnerError
-from ..recording import Samples, read_recording, training_samples
+from ..recording import Recording, Samples, read_recording, training_samples
 from ..regression.mixture_regressor import MixtureRegressor
 from .plausibility import implausible_torques
 from .prior import model_to_update
@@ -29,6 +29,7 @@ __all__ = [
     "learn",
     "learn_from_recording",
     "read_samples",
+    "read_states",
 ]
 
 Progress = Callable[[str, float, float], None]
@@ -116,7 +117,16 @@ def read_samples(
         It lies outside the allowed directories.
     """
     progress("reading", 0.0, math.nan)
-    recording = read_recording(
+    recording = read_states(bag_uri, settings)
+    progress("reading", 0.5, math.nan)
+    samples = training_samples(recording, settings.samples)
+    progress("reading", 1.0, math.nan)
+    return samples
+
+
+def read_states(bag_uri: str | Path, settings: LearningSettings) -> Recording:
+    """Read a recording's usable states; parameters and errors as of `read_samples`."""
+    return read_recording(
         bag_uri,
         settings.joint_names,
         state_topic=settings.state_topic,
@@ -125,10 +135,6 @@ def read_samples(
         limits=settings.limits,
         directories=settings.directories,
     )
-    progress("reading", 0.5, math.nan)
-    samples = training_samples(recording, settings.samples)
-    progress("reading", 1.0, math.nan)
-    return samples
 
 
 def learn(
@@ -136,6 +142,7 @@ def learn(
     settings: LearningSettings,
     model: MixtureRegressor | None = None,
     progress: Progress = ignore_progress,
+    recordings: Sequence[str | Path] = (),
 ) -> tuple[MixtureRegressor, LearningReport]:
     """
     Learn from samples, on top of a model if there is one.
@@ -150,11 +157,13 @@ def learn(
         What is known; it is left as it is.
     progress : Progress
         Called as the work proceeds.
+    recordings : sequence of str or Path
+        URIs of the recordings that the samples are of.
 
     Returns
     -------
     model : MixtureRegressor
-        A new model.
+        A new model; its `metadata_` says for which arm, and lists all its recordings.
     report : LearningReport
 
     Raises
@@ -195,6 +204,8 @@ def learn(
             raise LearnerError(
                 f"the new model's torque errors are {error}; expected finite numbers"
             )
+    earlier = [] if model is None else model.metadata_.get("recordings", [])
+    new_model.metadata_ = snapshot_metadata(settings, [*earlier, *map(str, recordings)])
     return new_model, LearningReport(
         samples_used=samples.n_used,
         rejected=dict(samples.rejected),
@@ -232,7 +243,6 @@ def learn_from_recording(
     Returns
     -------
     model : MixtureRegressor
-        A new model; its `metadata_` says for which arm, and lists all its recordings.
     report : LearningReport
 
     Raises
@@ -248,10 +258,7 @@ def learn_from_recording(
     """
     known = None if snapshot is None else load_compatible_snapshot(snapshot, settings)
     samples = read_samples(bag_uri, settings, progress)
-    model, report = learn(samples, settings, known, progress)
-    recordings = [] if known is None else list(known.metadata_.get("recordings", []))
-    model.metadata_ = snapshot_metadata(settings, [*recordings, str(bag_uri)])
-    return model, report
+    return learn(samples, settings, known, progress, [bag_uri])
 
 
 def _squared_error(

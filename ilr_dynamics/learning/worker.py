@@ -30,7 +30,7 @@ from ..process_lifetime import die_with_parent
 from ..regression.mixture_regressor import MixtureRegressor
 from ..regression.snapshot_file import is_snapshot
 from .jobs import Job, LoadJob, SaveJob, UpdateJob, decode_job
-from .learn import LearningReport, Progress, learn_from_recording
+from .learn import LearningReport, Progress, learn
 from .settings import LearningSettings, load_compatible_snapshot
 
 __all__ = ["main", "run_job"]
@@ -77,8 +77,12 @@ def run_job(job: Job, progress: Progress) -> dict[str, Any]:
 def _update(job: UpdateJob, progress: Progress) -> dict[str, Any]:
     folder = _folder(job.directory)
     snapshot = _new_target(job.snapshot_uri, job.settings) if job.snapshot_uri else None
-    model, report = learn_from_recording(job.bag_uri, job.settings, job.snapshot, progress)
-    inspection = inspect_recording(job.bag_uri, job.settings)
+    known = None
+    if job.snapshot is not None:
+        known = load_compatible_snapshot(job.snapshot, job.settings)
+    inspection = inspect_recording(job.bag_uri, job.settings, progress)
+    samples = inspection.required_samples()
+    model, report = learn(samples, job.settings, known, progress, [job.bag_uri])
     findings = [
         str(finding) for finding in inspection.findings if finding.severity is not Severity.INFO
     ]

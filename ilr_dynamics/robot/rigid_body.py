@@ -89,6 +89,8 @@ class RigidBodyModel:
     def gravity_columns(self, position: npt.ArrayLike) -> FloatArray:
         """What each direction of gravity does to the torque that holds the arm still.
 
+        A weight acts at the centre of all masses: the columns are -m J(q)^T, with J its Jacobian.
+
         Parameters
         ----------
         position : array_like of shape (n_joints,)
@@ -99,13 +101,8 @@ class RigidBodyModel:
         ndarray of shape (n_joints, 3)
             Torque for a gravity of 1 m/s^2 along each axis of the base frame [kg m].
         """
-        usual = self._model.gravity.linear.copy()
-        columns = np.empty((self.n_joints, 3))
-        for axis, direction in enumerate(np.eye(3)):
-            self._model.gravity.linear = direction
-            columns[:, axis] = self.gravity(position)
-        self._model.gravity.linear = usual
-        return columns
+        jacobian = pinocchio.jacobianCenterOfMass(self._model, self._data, _vector(position))
+        return np.array(-self._data.mass[0] * jacobian.T)
 
     def last_body_columns(
         self, position: npt.ArrayLike, velocity: npt.ArrayLike, acceleration: npt.ArrayLike

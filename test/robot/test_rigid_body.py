@@ -336,3 +336,17 @@ def test_urdf_that_mujoco_cannot_read_is_named(tmp_path):
     )
     with pytest.raises(RobotDescriptionError, match="arm.urdf"):
         build_mujoco_model(load_description(path), timestep=0.001)
+
+
+@pytest.mark.parametrize("robot", ["wam4", "wam7"])
+def test_gravity_columns_are_the_weight_however_the_base_is_turned(robot):
+    description = load_description(robot)
+    rigid = RigidBodyModel(description)
+    turned = pinocchio.buildModelFromUrdf(str(description.urdf_path))
+    data = turned.createData()
+    random = np.random.default_rng(0)
+    for gravity in ([0.0, 0.0, -9.81], [9.81, 0.0, 0.0], [3.0, -4.0, 5.0]):
+        turned.gravity.linear = np.array(gravity)
+        q = random.uniform(description.position_lower, description.position_upper)
+        expected = pinocchio.computeGeneralizedGravity(turned, data, q)
+        np.testing.assert_allclose(rigid.gravity_columns(q) @ gravity, expected, atol=1e-12)
