@@ -7,8 +7,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from _fault import Fault
 from _fault_recordings import Recorded
-from _faults import Fault
 
 from ilr_dynamics.inspection import Finding, Severity
 

@@ -27,10 +27,12 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
+from _fault import Fault
 from _fault_arms import ARMS, load_arm
 from _fault_judgement import alarms, delay_error, is_named
+from _fault_ranges import RANGES
 from _fault_recordings import Recorded, draw_setup, record, write_recording
-from _faults import FAULTS, RANGES, Fault, make_fault
+from _faults import FAULTS, make_fault
 from _reading_cost import reading_cost
 from numpy.random import Generator
 from tqdm import tqdm

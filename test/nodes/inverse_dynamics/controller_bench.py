@@ -161,11 +161,13 @@ class Bench:
     def wait(self, future):
         """Keep the arm controlled until an answer is there."""
         deadline = time.monotonic() + 120.0
+        pause = 0.001
         while not future.done():
             assert time.monotonic() < deadline, "no answer within 120 s"
             self.cycle()
-            # For the learner, which gives way to arm and node.
-            time.sleep(0.005)
+            # For the learner, which gives way to arm and node; the longer, the more it has to do.
+            time.sleep(pause)
+            pause = min(1.1 * pause, 0.03)
         return future.result()
 
     def ask(self, kind, name, *, moving=True, **fields):

@@ -94,19 +94,11 @@ def configuration_log(start_bench, folder, urdf, configures, *parameters):
             return log.read_text()
 
 
-@pytest.mark.parametrize(
-    ("pattern", "new", "words"),
-    [
-        ('mass value="3.8749"', 'mass value="8,0"', "link 'shoulder_pitch' has mass='8,0'"),
-        ('mass value="3.8749"', 'mass value="-3.8749"', "has a mass of -3.8749 kg"),
-        ("(?s)(name=.forearm.>).*?</inertial>", r"\1", "link 'forearm', which joint 'j4' moves"),
-    ],
-)
-def test_masses_that_no_body_has_are_refused(start_bench, tmp_path, pattern, new, words):
-    urdf, count = re.subn(pattern, new, WAM4)
+def test_description_without_masses_is_refused(start_bench, tmp_path):
+    urdf, count = re.subn("(?s)(name=.forearm.>).*?</inertial>", r"\1", WAM4)
     assert count == 1
     log = configuration_log(start_bench, tmp_path, urdf, False)
-    assert "not configured: " in log and words in log
+    assert "not configured: " in log and "link 'forearm', which joint 'j4' moves" in log
 
 
 def test_what_is_put_up_with_is_logged_and_the_tool_frame_can_be_set(start_bench, tmp_path):
