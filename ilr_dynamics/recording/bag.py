@@ -4,12 +4,16 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..exceptions import FileAccessError, RecordingError
 from ..file_access import open_regular, resolve_allowed
@@ -22,63 +26,74 @@ from .bag_metadata import (
 )
 from .compression import is_packed, unpack_file
 from .mcap import read_mcap
-from .message_collector import BagLimits, MessageCollector
+from .message_collector import BagLimits, MessageCollector, MessageTaker
 from .sqlite import read_sqlite
 
-__all__ = ["DEFAULT_LIMITS", "Bag", "read_bag"]
+__all__ = ["DEFAULT_LIMITS", "Bag", "Progress", "ignore_progress", "read_bag"]
 
 DEFAULT_LIMITS = BagLimits()
 REINDEX = "ros2 bag reindex FOLDER makes it anew from the files that are there"
 
 
+# Of the free disk space, what a file may take that is compressed as a whole while it is read.
+SHARE_OF_DISK = 0.5
+
+Progress = Callable[[float], None]
+"""Called with the share of a recording that is read."""
+
+
+def ignore_progress(share: float) -> None:
+    """Report progress to nobody."""
+
+
 @dataclass(frozen=True)
 class Bag:
     """
-    Serialised messages of a bag.
+    What a bag says of itself and of its messages.
 
     Attributes
     ----------
     types : mapping of str to str
         Message type of every topic in the bag, also of those that were not read.
-    messages : mapping of str to list of bytes
-        CDR of each message on the topics asked for, in the order of their receipt; a topic
-        that is not in the bag has an empty list.
-    places : mapping of str to list of int
-        Of each of these messages, which one it was of all of them in the order in which they were
-        written: receipt is by a clock that may be set.
     annotations : mapping of str to str
         Free text entries of the bag's metadata; for a single file those of the bag that it is
         in.
+    places : callable of str
+        Gives of each message on a topic which one it was of all those read, in the order in which
+        they were written: receipt is by a clock that may be set.
     """
 
     types: Mapping[str, str]
-    messages: Mapping[str, list[bytes]]
-    places: Mapping[str, list[int]]
     annotations: Mapping[str, str]
+    places: Callable[[str], NDArray[np.intp]]
 
 
 def read_bag(
     uri: str | Path,
-    topics: Collection[str],
+    takers: Mapping[str, MessageTaker],
     limits: BagLimits = DEFAULT_LIMITS,
     directories: Sequence[str | Path] | None = None,
+    progress: Progress = ignore_progress,
 ) -> Bag:
     """
     Read the serialised messages of some topics of a bag.
 
     Only the topics asked for are looked into, so types unknown here do no harm elsewhere in the
-    bag.
+    bag. Their messages are handed on while the files are read: nothing of these is kept.
 
     Parameters
     ----------
     uri : str or Path
         Folder of a rosbag2, or one of its ``.mcap`` or ``.db3`` files.
-    topics : collection of str
-        Absolute topic names.
+    takers : mapping of str to MessageTaker
+        Absolute topic names, and who takes the messages, in the order of writing. Where an error
+        is raised, some have been taken.
     limits : BagLimits
         Refuse larger recordings.
     directories : sequence of str or Path, or None
         Where the bag and its files must lie, links followed; None: anywhere.
+    progress : Progress
+        Called as the work proceeds.
 
     Returns
     -------
@@ -92,17 +107,18 @@ def read_bag(
         The bag or one of its files lies outside the allowed directories.
     """
     path = _existing_bag(uri, directories)
-    collector = MessageCollector(topics, limits)
+    collector = MessageCollector(takers, limits)
     metadata = None
     # Parsers report damage by whatever they trip over (struct.error, UnicodeDecodeError,
     # sqlite3.Error, zstd.ZstdError ...): any exception means that the file is not a sound bag.
     try:
         if path.is_dir():
             metadata = read_metadata(resolve_allowed(path / METADATA_FILE, directories))
-            _read_folder(path, metadata, collector, directories)
+            _read_folder(path, metadata, collector, directories, progress)
         else:
-            _read_file(path, STORAGE_SUFFIXES[path.suffix], collector)
+            _read_file(path, STORAGE_SUFFIXES[path.suffix], collector, progress)
             metadata = _metadata_of_file(path, directories)
+        collector.hand_on()
     except (FileAccessError, MemoryError):
         raise
     except RecordingError as error:
@@ -118,9 +134,8 @@ def read_bag(
     annotations = {} if metadata is None else metadata.annotations
     return Bag(
         MappingProxyType({**declared, **collector.types}),
-        MappingProxyType(collector.in_order()),
-        MappingProxyType(collector.places()),
         MappingProxyType(dict(annotations)),
+        collector.places,
     )
 
 
@@ -167,20 +182,29 @@ def _read_folder(
     metadata: BagMetadata,
     collector: MessageCollector,
     directories: Sequence[str | Path] | None,
+    progress: Progress,
 ) -> None:
     topics = collector.topics
     expected = sum(metadata.counts.get(topic, 0) for topic in topics)
-    collector.check_count(expected)
+    collector.expect(metadata.counts)
     if metadata.compression == "message":
         collector.message_compression = "zstd"
     # A link in the folder may lead elsewhere.
     paths = [
         resolve_allowed(_existing_name(folder / name), directories) for name in metadata.files
     ]
-    _check_size(sum(path.stat().st_size for path in paths), collector)
-    for path in paths:
+    sizes = [path.stat().st_size for path in paths]
+    _check_size(sum(sizes), collector)
+    for number, path in enumerate(paths):
+        before, size, whole = sum(sizes[:number]), sizes[number], max(sum(sizes), 1)
+
+        def report(
+            share: float, before: int = before, size: int = size, whole: int = whole
+        ) -> None:
+            progress((before + share * size) / whole)
+
         with _unpacked(path, collector) as unpacked:
-            _read_file(unpacked, metadata.storage, collector)
+            _read_file(unpacked, metadata.storage, collector, report)
     # An MCAP file marks its end, so that its metadata may be wrong (as tools leave them); of an
     # SQLite file nobody knows whether messages are missing.
     if collector.n_kept < expected and metadata.storage != "mcap":
@@ -218,14 +242,14 @@ def _check_size(size: int, collector: MessageCollector) -> None:
         raise RecordingError(f"it has {size} bytes; expected at most {limit}")
 
 
-def _read_file(path: Path, storage: str, collector: MessageCollector) -> None:
+def _read_file(path: Path, storage: str, collector: MessageCollector, progress: Progress) -> None:
     _check_size(path.stat().st_size, collector)
     # SQLite opens the file itself; a pipe or a device is refused here for both.
     with open_regular(path, collector.limits.max_bytes) as file:
         if storage == "mcap":
-            read_mcap(file, collector)
+            read_mcap(file, collector, progress)
         else:
-            read_sqlite(path, collector)
+            read_sqlite(path, collector, progress)
 
 
 @contextmanager
@@ -236,7 +260,9 @@ def _unpacked(path: Path, collector: MessageCollector) -> Iterator[Path]:
         if not is_packed(packed):
             yield path
             return
-        collector.count_unpacked(unpack_file(packed, file, limit))
+        # Whoever else writes to the disk must not find it full.
+        room = int(SHARE_OF_DISK * shutil.disk_usage(file.name).free)
+        collector.count_unpacked(unpack_file(packed, file, min(limit, room)))
         file.flush()
         yield Path(file.name)
 

@@ -15,12 +15,15 @@ from numpy.typing import ArrayLike, NDArray
 from rosbags.serde import SerdeError
 from rosbags.typesys import Stores, get_typestore
 
+from ..exceptions import RecordingError
 from .joint_state_layout import FIELDS, JointStateLayout
 
 __all__ = [
     "JOINT_STATE",
     "TYPESTORE",
     "JointSeries",
+    "JointStateBlock",
+    "JointStateDecoder",
     "Rejection",
     "count_rejections",
     "decode_joint_states",
@@ -32,8 +35,10 @@ TYPESTORE = get_typestore(Stores.ROS2_JAZZY)
 
 NANOSECONDS = 1_000_000_000
 
-# Messages decoded at a time, and layouts of one size that are looked for: of each publisher one.
-BLOCK, MAX_LAYOUTS = 4096, 8
+# Layouts of one size that are looked for, of each publisher one, and sizes of which they are kept.
+MAX_LAYOUTS, MAX_SIZES = 8, 64
+# Messages that are decoded one by one, which takes some 40 us each: a minute's worth of them.
+MAX_ALONE = 1_000_000
 
 
 class Rejection(IntEnum):
@@ -81,8 +86,6 @@ class JointSeries:
         rad, rad/s, Nm; NaN where the message has no (sound) value.
     rejection : ndarray of shape (n,), uint8
         Why the message cannot be used, as `Rejection`.
-    place : ndarray of shape (n,), int64
-        Place of the message among all messages in the order in which they were written.
     names : tuple of str
         Joints named by the first readable message.
     """
@@ -92,15 +95,11 @@ class JointSeries:
     velocity: NDArray[np.float64]
     effort: NDArray[np.float64]
     rejection: NDArray[np.uint8]
-    place: NDArray[np.int64]
     names: tuple[str, ...]
 
 
 def decode_joint_states(
-    messages: Sequence[bytes],
-    joints: Sequence[str],
-    required: Collection[str],
-    place: ArrayLike | None = None,
+    messages: Sequence[bytes], joints: Sequence[str], required: Collection[str]
 ) -> JointSeries:
     """
     Decode JointState messages and order their values by joint name.
@@ -113,133 +112,209 @@ def decode_joint_states(
         Order of the columns.
     required : collection of {"position", "velocity", "effort"}
         Fields without which a message is of no use; the others may be empty.
-    place : array_like of shape (n,), optional
-        Of each among all messages (`JointSeries.place`); their order if not given.
 
     Returns
     -------
     JointSeries
     """
-    n = len(messages)
-    decoded = _Decoded(
-        np.zeros(n, dtype=np.int64),
-        np.zeros(n, dtype=np.uint8),
-        {field: np.full((n, len(joints)), np.nan) for field in FIELDS},
-        _JointOrder(joints),
-        required,
-    )
-    alone = _decode_alike(messages, decoded)
-    for row in alone:
-        _decode_one(messages[row], row, decoded)
-    rejection, fields = decoded.rejection, decoded.fields
-    finite = np.isfinite(np.hstack([fields[field] for field in required])).all(axis=1)
-    rejection[(rejection == Rejection.NONE) & ~finite] = Rejection.NOT_FINITE
-    places = np.arange(n) if place is None else np.asarray(place, dtype=np.int64)
+    decoder = JointStateDecoder(joints)
+    block = decoder.decode(messages)
     return JointSeries(
-        decoded.stamp,
-        rejection=rejection,
-        place=places,
-        names=_first_names(messages),
-        **fields,
+        block.stamp, rejection=block.rejection(required), names=decoder.names, **block.fields
     )
 
 
-@dataclass
-class _Decoded:
-    """What is known of the messages so far."""
+class JointStateBlock:
+    """
+    What is known of some messages.
 
-    stamp: NDArray[np.int64]
-    rejection: NDArray[np.uint8]
-    fields: dict[str, NDArray[np.float64]]
-    order: _JointOrder
-    required: Collection[str]
+    Attributes
+    ----------
+    stamp : ndarray of shape (n,), int64
+        Header stamp, ns.
+    fields : dict of str to ndarray of shape (n, n_joints)
+        Position, velocity, effort; NaN where a message has no (sound) value.
+    """
 
-    def take(self, rows: Any, names: Sequence[str], counts: Mapping[str, int]) -> list[str]:
-        """Note what is wrong with messages of these names and numbers of values.
+    def __init__(self, n: int, n_joints: int) -> None:
+        self.stamp = np.zeros(n, dtype=np.int64)
+        self.fields = {field: np.full((n, n_joints), np.nan) for field in FIELDS}
+        # Of the whole message, and of the fields that do not fit its names.
+        self._flaw = np.zeros(n, dtype=np.uint8)
+        self._flaws = {field: np.zeros(n, dtype=np.uint8) for field in FIELDS}
 
-        Return the fields whose values can be taken, in the order of `order`.
-        """
-        if self.order.columns(list(names)) is None:
-            self.rejection[rows] = Rejection.OTHER_JOINTS
-            return []
+    def reject(self, rows: Any, reason: Rejection) -> None:
+        """Say that messages are of no use, whatever of them is required."""
+        self._flaw[rows] = reason
+
+    def note_counts(self, rows: Any, n_names: int, counts: Mapping[str, int]) -> list[str]:
+        """Note how many values the fields of messages have; return those that can be taken."""
         for field in FIELDS:
-            if counts[field] != len(names) and field in self.required:
+            if counts[field] != n_names:
                 wrong = Rejection.WRONG_SIZE if counts[field] else Rejection.MISSING_FIELD
-                self.rejection[rows] = wrong
-        return [field for field in FIELDS if counts[field] == len(names)]
+                self._flaws[field][rows] = wrong
+        return [field for field in FIELDS if counts[field] == n_names]
+
+    def rejection(self, required: Collection[str]) -> NDArray[np.uint8]:
+        """Why each message cannot be used if these fields are required, (n,)."""
+        rejection = self._flaw.copy()
+        finite = np.ones(len(rejection), dtype=bool)
+        for field in FIELDS:
+            if field not in required:
+                continue
+            wrong = (self._flaws[field] > 0) & (self._flaw == Rejection.NONE)
+            rejection[wrong] = self._flaws[field][wrong]
+            finite &= np.isfinite(self.fields[field]).all(axis=1)
+        rejection[(rejection == Rejection.NONE) & ~finite] = Rejection.NOT_FINITE
+        return rejection
 
 
-def _decode_alike(messages: Sequence[bytes], decoded: _Decoded) -> list[int]:
-    """Decode messages that have a layout in common; return the rows of the others."""
-    by_size: dict[int, list[int]] = {}
-    for row, data in enumerate(messages):
-        by_size.setdefault(len(data), []).append(row)
-    alone: list[int] = []
-    for size, rows in by_size.items():
-        layouts: list[JointStateLayout] = []
-        for first in range(0, len(rows), BLOCK):
-            block = np.array(rows[first : first + BLOCK])
-            joined = b"".join([messages[row] for row in block.tolist()])
-            table = np.frombuffer(joined, dtype=np.uint8).reshape(len(block), size)
-            alone += _decode_block(block, table, messages, layouts, decoded)
-    return alone
+class JointStateDecoder:
+    """
+    Decodes messages block by block, by the layouts that it has met.
 
+    Parameters
+    ----------
+    joints : sequence of str
+        Order of the columns.
 
-def _decode_block(
-    rows: NDArray[np.intp],
-    data: NDArray[np.uint8],
-    messages: Sequence[bytes],
-    layouts: list[JointStateLayout],
-    decoded: _Decoded,
-) -> list[int]:
-    """Decode messages of one size, by the layouts known and at most a few new ones."""
-    left = np.ones(len(rows), dtype=bool)
-    known = 0
-    while left.any():
-        if known == len(layouts):
-            found = None
-            if known < MAX_LAYOUTS:
-                found = JointStateLayout.of(messages[int(rows[np.argmax(left)])])
-            if found is None:
-                break
-            layouts.append(found)
-        layout = layouts[known]
-        known += 1
-        alike = left & layout.matching(data)
-        if not alike.any():
-            continue
-        left &= ~alike
-        chosen = rows[alike]
-        seconds, nanoseconds = layout.stamps(data[alike]).T
-        decoded.stamp[chosen] = seconds * NANOSECONDS + nanoseconds
+    Attributes
+    ----------
+    names : tuple of str
+        Joints named by the first message that could be read.
+    """
+
+    def __init__(self, joints: Sequence[str]) -> None:
+        self.names: tuple[str, ...] = ()
+        self._order = _JointOrder(joints)
+        self._n_joints = len(joints)
+        self._layouts: dict[int, list[JointStateLayout]] = {}
+        self._any_read = False
+        self._n_alone = 0
+
+    def decode(self, messages: Sequence[bytes]) -> JointStateBlock:
+        """
+        Decode the next messages.
+
+        Raises
+        ------
+        RecordingError
+            Too many messages so far were laid out in ways of their own.
+        """
+        block = JointStateBlock(len(messages), self._n_joints)
+        alone = self._decode_alike(messages, block)
+        self._n_alone += len(alone)
+        if self._n_alone > MAX_ALONE:
+            raise RecordingError(
+                f"more than {MAX_ALONE} joint states are unreadable, or laid out in ways of their "
+                "own; expected those of a few publishers"
+            )
+        for row in alone:
+            self._decode_one(messages[row], row, block)
+        if not self._any_read:
+            self._take_names(messages, block)
+        return block
+
+    def _take_names(self, messages: Sequence[bytes], block: JointStateBlock) -> None:
+        """Note the joints of the first message that can be read."""
+        readable = np.flatnonzero(block.rejection(()) != Rejection.UNREADABLE)
+        if readable.size:
+            message: Any = TYPESTORE.deserialize_cdr(messages[int(readable[0])], JOINT_STATE)
+            self.names, self._any_read = tuple(message.name), True
+
+    def _decode_alike(self, messages: Sequence[bytes], block: JointStateBlock) -> list[int]:
+        """Decode messages that have a layout in common; return the rows of the others."""
+        by_size: dict[int, list[int]] = {}
+        for row, size in enumerate(map(len, messages)):
+            by_size.setdefault(size, []).append(row)
+        alone: list[int] = []
+        for size, rows in by_size.items():
+            joined = b"".join([messages[row] for row in rows])
+            table = np.frombuffer(joined, dtype=np.uint8).reshape(len(rows), size)
+            alone += self._decode_table(np.array(rows), table, messages, block)
+        return alone
+
+    def _decode_table(
+        self,
+        rows: NDArray[np.intp],
+        data: NDArray[np.uint8],
+        messages: Sequence[bytes],
+        block: JointStateBlock,
+    ) -> list[int]:
+        """Decode messages of one size, by the layouts known and at most a few new ones."""
+        size = data.shape[1]
+        layouts = self._known_layouts(size)
+        left = np.ones(len(rows), dtype=bool)
+        known = 0
+        while left.any():
+            if known == len(layouts):
+                found = None
+                if known < MAX_LAYOUTS:
+                    found = JointStateLayout.of(messages[int(rows[np.argmax(left)])])
+                    # It takes as long as to decode a message by itself.
+                    self._n_alone += 1
+                if found is None:
+                    break
+                layouts.append(found)
+            layout = layouts[known]
+            known += 1
+            alike = left & layout.matching(data)
+            if alike.any():
+                left &= ~alike
+                every = alike.all()
+                self._take(
+                    layout,
+                    rows if every else rows[alike],
+                    data if every else data[alike],
+                    block,
+                )
+        return [int(row) for row in rows[left]]
+
+    def _known_layouts(self, size: int) -> list[JointStateLayout]:
+        """Layouts of messages of this size so far."""
+        if size not in self._layouts and len(self._layouts) == MAX_SIZES:
+            self._layouts.clear()
+        return self._layouts.setdefault(size, [])
+
+    def _take(
+        self,
+        layout: JointStateLayout,
+        rows: NDArray[np.intp],
+        data: NDArray[np.uint8],
+        block: JointStateBlock,
+    ) -> None:
+        """Take messages of a layout, data (n, size)."""
+        seconds, nanoseconds = layout.stamps(data).T
+        block.stamp[rows] = seconds * NANOSECONDS + nanoseconds
+        columns = self._order.columns(list(layout.names))
+        if columns is None:
+            block.reject(rows, Rejection.OTHER_JOINTS)
+            return
         counts = {field: count for field, (_, count) in layout.places.items()}
-        for field in decoded.take(chosen, layout.names, counts):
-            columns = decoded.order.columns(list(layout.names))
-            decoded.fields[field][chosen] = layout.values(data[alike], field)[:, columns]
-    return [int(row) for row in rows[left]]
+        for field in block.note_counts(rows, len(layout.names), counts):
+            block.fields[field][rows] = layout.values(data, field)[:, columns]
+
+    def _decode_one(self, data: bytes, row: int, block: JointStateBlock) -> None:
+        message = _deserialised(data)
+        if message is None:
+            block.reject(row, Rejection.UNREADABLE)
+            return
+        block.stamp[row] = message.header.stamp.sec * NANOSECONDS + message.header.stamp.nanosec
+        columns = self._order.columns(list(message.name))
+        if columns is None:
+            block.reject(row, Rejection.OTHER_JOINTS)
+            return
+        counts = {field: len(getattr(message, field)) for field in FIELDS}
+        for field in block.note_counts(row, len(message.name), counts):
+            block.fields[field][row] = getattr(message, field)[columns]
 
 
-def _decode_one(data: bytes, row: int, decoded: _Decoded) -> None:
+def _deserialised(data: bytes) -> Any | None:
+    """Joint state of a CDR; None if it is none."""
     try:
-        message: Any = TYPESTORE.deserialize_cdr(data, JOINT_STATE)
+        return TYPESTORE.deserialize_cdr(data, JOINT_STATE)
     except (SerdeError, IndexError, MemoryError):
-        decoded.rejection[row] = Rejection.UNREADABLE
-        return
-    decoded.stamp[row] = message.header.stamp.sec * NANOSECONDS + message.header.stamp.nanosec
-    counts = {field: len(getattr(message, field)) for field in FIELDS}
-    for field in decoded.take(row, message.name, counts):
-        decoded.fields[field][row] = getattr(message, field)[decoded.order.columns(message.name)]
-
-
-def _first_names(messages: Sequence[bytes]) -> tuple[str, ...]:
-    """Joints of the first message that can be read."""
-    for data in messages:
-        try:
-            message: Any = TYPESTORE.deserialize_cdr(data, JOINT_STATE)
-        except (SerdeError, IndexError, MemoryError):
-            continue
-        return tuple(message.name)
-    return ()
+        return None
 
 
 class _JointOrder:

@@ -100,7 +100,8 @@ class JointStateLayout:
 
     def matching(self, messages: Bytes) -> NDArray[np.bool_]:
         """Return which messages (n, size) are laid out like this one."""
-        return np.asarray((messages[:, self.alike] == self.template[self.alike]).all(axis=1))
+        # To compare all bytes is faster than to pick those in common.
+        return np.asarray(((messages == self.template) | ~self.alike).all(axis=1))
 
     def stamps(self, messages: Bytes) -> NDArray[np.int64]:
         """Return seconds and nanoseconds of the messages, (n, 2)."""

@@ -1,19 +1,26 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Messages as they are found in the files of a bag, counted before they are kept."""
+"""Messages as they are found in the files of a bag, handed on in blocks."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..exceptions import RecordingError
 from .compression import unpack
 
-__all__ = ["BagLimits", "MessageCollector", "absolute_topic"]
+__all__ = ["BagLimits", "MessageCollector", "MessageTaker", "absolute_topic"]
 
 MAX_NAME = 1024
 MAX_TOPICS = 10_000
+# Messages of a topic that are handed on at a time, and their bytes: enough that what a block costs
+# by itself is little beside what its messages cost.
+BLOCK, BLOCK_BYTES = 4096, 4 * 1024**2
 
 
 @dataclass(frozen=True)
@@ -24,21 +31,43 @@ class BagLimits:
     Attributes
     ----------
     max_bytes : int
-        Size of the files of the bag, and of what they hold when it is unpacked, in bytes.
-    max_messages : int
-        Messages on the topics that are read; the default holds more than a quarter of an hour
-        of states and torques at 500 Hz in about 0.5 GB of memory.
+        Size of the files of the bag, and of what they hold when it is unpacked, in bytes. It
+        bounds the time; nothing of that is kept.
+    max_memory : int
+        Of what is kept of the messages on the topics that are read, in bytes: some 110 a state and
+        its command of four joints, 170 of seven. The default holds three hours at 1 kHz of seven.
     max_message_bytes : int
         Size of one message on these topics, in bytes; the default holds a joint state of a
         thousand joints.
-    max_kept_bytes : int
-        Size of all messages on these topics together, in bytes.
     """
 
-    max_bytes: int = 2 * 1024**3
-    max_messages: int = 1_000_000
+    max_bytes: int = 256 * 1024**3
+    max_memory: int = 2 * 1024**3
     max_message_bytes: int = 64 * 1024
-    max_kept_bytes: int = 1024**3
+
+
+class MessageTaker(Protocol):
+    """Who makes something of the messages of a topic."""
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of what it keeps, bytes."""
+
+    @property
+    def message_nbytes(self) -> int:
+        """Memory that it needs for each message, at least, bytes."""
+
+    def take(self, messages: list[bytes], received: list[int]) -> None:
+        """
+        Take the next messages, in the order in which they were written.
+
+        Parameters
+        ----------
+        messages : list of bytes
+            CDR of each.
+        received : list of int
+            Times of receipt, ns.
+        """
 
 
 def absolute_topic(name: str) -> str:
@@ -48,12 +77,12 @@ def absolute_topic(name: str) -> str:
 
 class MessageCollector:
     """
-    Takes topics and messages as a storage file gives them.
+    Takes topics and messages as a storage file gives them, and hands the messages on in blocks.
 
     Parameters
     ----------
-    topics : collection of str
-        Topics whose messages are kept.
+    takers : mapping of str to MessageTaker
+        Who takes the messages of each topic that is read.
     limits : BagLimits
         Refuse more.
 
@@ -67,23 +96,24 @@ class MessageCollector:
         How each message is compressed (`unpack`).
     """
 
-    def __init__(self, topics: Collection[str], limits: BagLimits) -> None:
+    def __init__(self, takers: Mapping[str, MessageTaker], limits: BagLimits) -> None:
         self.limits = limits
-        self.topics = tuple(topics)
+        self.topics = tuple(takers)
         self.message_compression = ""
         self.types: dict[str, str] = {}
         self.is_empty = True
-        self._messages: dict[str, list[tuple[int, int, bytes]]] = {
-            topic: [] for topic in self.topics
+        self._inboxes = {
+            topic: _Inbox(number, taker) for number, (topic, taker) in enumerate(takers.items())
         }
-        self._n_kept = 0
-        self._bytes_kept = 0
+        # Of which topic each message is, a byte each: tells how those of two topics alternate.
+        self._sequence = bytearray()
+        self._bytes_pending = 0
         self._bytes_unpacked = 0
 
     @property
     def n_kept(self) -> int:
-        """Number of messages kept."""
-        return self._n_kept
+        """Number of messages taken."""
+        return len(self._sequence)
 
     def add_topic(self, name: str, msgtype: str, serialization: str) -> str | None:
         """
@@ -100,7 +130,7 @@ class MessageCollector:
         if len(self.types) >= MAX_TOPICS and absolute_topic(name) not in self.types:
             raise RecordingError(f"it has more topics than the allowed {MAX_TOPICS}")
         name = absolute_topic(name)
-        wanted = name in self._messages
+        wanted = name in self._inboxes
         if wanted and serialization != "cdr":
             raise RecordingError(f"{name} is serialised as {serialization!r}; expected 'cdr'")
         if wanted and self.types.get(name, msgtype) != msgtype:
@@ -118,13 +148,14 @@ class MessageCollector:
                 f"it unpacks to more bytes than the allowed {self.limits.max_bytes}"
             )
 
-    def check_count(self, n_messages: int) -> None:
-        """Refuse so many messages with a RecordingError if they are too many."""
-        if n_messages > self.limits.max_messages:
-            raise RecordingError(
-                f"it has {n_messages} messages on {', '.join(self.topics)}; "
-                f"expected at most {self.limits.max_messages}"
+    def expect(self, counts: Mapping[str, int]) -> None:
+        """Refuse so many messages on the topics with a RecordingError if they are too many."""
+        self._check_memory(
+            sum(
+                counts.get(topic, 0) * inbox.taker.message_nbytes
+                for topic, inbox in self._inboxes.items()
             )
+        )
 
     def check_message(self, topic: str, size: int) -> None:
         """Refuse a message of this size, in bytes, before it is read; RecordingError."""
@@ -136,14 +167,14 @@ class MessageCollector:
 
     def add(self, topic: str, received: int, data: bytes) -> None:
         """
-        Keep a message.
+        Take a message.
 
         Parameters
         ----------
         topic : str
             One of those wanted.
         received : int
-            Time of receipt, ns.
+            Time of receipt, ns, of 64 bits.
         data : bytes
             CDR.
 
@@ -153,26 +184,54 @@ class MessageCollector:
             It is too large, or there are too many.
         """
         self.check_message(topic, len(data))
-        data = unpack(data, self.message_compression, self.limits.max_message_bytes)
-        self._n_kept += 1
-        self.check_count(self._n_kept)
-        self._bytes_kept += len(data)
-        if self._bytes_kept > self.limits.max_kept_bytes:
+        if self.message_compression:
+            data = unpack(data, self.message_compression, self.limits.max_message_bytes)
+        inbox = self._inboxes[topic]
+        inbox.messages.append(data)
+        inbox.received.append(received)
+        self._sequence.append(inbox.number)
+        self._bytes_pending += len(data)
+        if len(inbox.messages) >= BLOCK or self._bytes_pending >= BLOCK_BYTES:
+            self.hand_on()
+
+    def hand_on(self) -> None:
+        """
+        Hand on what has come, at last when the bag ends.
+
+        Raises
+        ------
+        RecordingError
+            The messages are too many.
+        """
+        for inbox in self._inboxes.values():
+            inbox.empty()
+        self._bytes_pending = 0
+        kept = sum(inbox.taker.nbytes for inbox in self._inboxes.values())
+        self._check_memory(kept + len(self._sequence))
+
+    def places(self, topic: str) -> NDArray[np.intp]:
+        """Of each message of a topic, which one of all it was in the order of writing, (n,)."""
+        sequence = np.frombuffer(self._sequence, dtype=np.uint8)
+        return np.flatnonzero(sequence == self._inboxes[topic].number)
+
+    def _check_memory(self, size: int) -> None:
+        if size > self.limits.max_memory:
             raise RecordingError(
-                f"it has more than {self.limits.max_kept_bytes} bytes of messages on "
-                f"{', '.join(self.topics)}; expected at most as many"
+                f"its messages on {', '.join(self.topics)} take {size} bytes of memory; "
+                f"expected at most {self.limits.max_memory} (record shorter ones)"
             )
-        self._messages[topic].append((received, self._n_kept, data))
 
-    def in_order(self) -> dict[str, list[bytes]]:
-        """Messages of each topic in the order of their receipt."""
-        return {topic: [data for _, _, data in self._sorted(topic)] for topic in self.topics}
 
-    def places(self) -> dict[str, list[int]]:
-        """Of each of these messages, which one of all it was, in the order they were added."""
-        return {topic: [place for _, place, _ in self._sorted(topic)] for topic in self.topics}
+class _Inbox:
+    """Messages of a topic that nobody has taken yet."""
 
-    def _sorted(self, topic: str) -> list[tuple[int, int, bytes]]:
-        messages = self._messages[topic]
-        messages.sort(key=lambda message: message[:2])
-        return messages
+    def __init__(self, number: int, taker: MessageTaker) -> None:
+        self.number = number
+        self.taker = taker
+        self.messages: list[bytes] = []
+        self.received: list[int] = []
+
+    def empty(self) -> None:
+        if self.messages:
+            self.taker.take(self.messages, self.received)
+        self.messages, self.received = [], []

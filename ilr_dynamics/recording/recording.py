@@ -14,18 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import RecordingError
-from .bag import DEFAULT_LIMITS, Bag, read_bag
-from .joint_state import (
-    JOINT_STATE,
-    NANOSECONDS,
-    JointSeries,
-    Rejection,
-    count_rejections,
-    decode_joint_states,
-)
-from .message_collector import BagLimits, absolute_topic
+from .bag import DEFAULT_LIMITS, Bag, Progress, ignore_progress, read_bag
+from .joint_state import JOINT_STATE, NANOSECONDS, Rejection, count_rejections
+from .joint_state_columns import JointStateColumns
+from .joint_state_layout import FIELDS
+from .message_collector import BagLimits, MessageTaker, absolute_topic
 from .position_tracks import DEFAULT_VELOCITY, follow_positions
 from .stamp_order import judge_stamps
+from .topic_series import TopicSeries, keep_rows, rises, take_rows
+from .torque_join import join_torques
 
 __all__ = [
     "GRAVITY_ANNOTATION",
@@ -39,10 +36,12 @@ GRAVITY_ANNOTATION = "driver_compensates_gravity"
 """Entry of a bag's metadata that says "true" or "false"; written by our recorder."""
 
 MINIMUM_STATES = 3
-# Share of stamps that go back beyond which messages were not written as they came.
-SHUFFLED = 0.01
+# Fields without which a state, with torques commanded or reported, or a command is of no use.
+OF_STATES, WITH_EFFORT, OF_COMMANDS = ("position",), ("position", "effort"), ("effort",)
 # Topics of a bag that an error names.
 MAX_SHOWN = 20
+
+Reasons = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
@@ -57,8 +56,10 @@ class Recording:
     stamp : ndarray of shape (n,), int64
         Header stamps, ns, strictly increasing: from where a clock was set back, moved on by what
         it was set back by and a period.
-    position, velocity : ndarray of shape (n, n_joints)
-        Measured, rad and rad/s; NaN where the driver gives no velocity.
+    position : ndarray of shape (n, n_joints)
+        Measured, rad.
+    velocity : ndarray of shape (n, n_joints), float32
+        Measured, rad/s; NaN where the driver gives none. It is looked at and not learned from.
     torque : ndarray of shape (n, n_joints)
         Nm: the torque commanded in answer to the state, or the effort the state reports.
     commanded : bool
@@ -77,7 +78,7 @@ class Recording:
     joint_names: tuple[str, ...]
     stamp: NDArray[np.int64]
     position: NDArray[np.float64]
-    velocity: NDArray[np.float64]
+    velocity: NDArray[np.floating]
     torque: NDArray[np.float64]
     commanded: bool
     driver_compensates_gravity: bool
@@ -105,9 +106,13 @@ def read_recording(
     driver_compensates_gravity: bool = False,
     limits: BagLimits = DEFAULT_LIMITS,
     directories: Sequence[str | Path] | None = None,
+    progress: Progress = ignore_progress,
 ) -> Recording:
     """
     Read the joint states of a bag and join each with its torque.
+
+    Memory follows the numbers that are kept and not the bag: at most `limits.max_memory`, and as
+    much again where stamps have to be put in order.
 
     Parameters
     ----------
@@ -126,6 +131,8 @@ def read_recording(
         Refuse larger recordings.
     directories : sequence of str or Path, or None
         Where the bag and its files must lie; None: anywhere.
+    progress : Progress
+        Called with the share of the bag that is read.
 
     Returns
     -------
@@ -141,38 +148,44 @@ def read_recording(
         The bag lies outside the allowed directories.
     """
     state_topic = absolute_topic(state_topic)
-    topics = [state_topic]
-    if command_topic is not None:
-        topics.append(absolute_topic(command_topic))
-    bag = read_bag(uri, topics, limits, directories)
-    _check_topics(bag, topics, uri)
-    commanded = any(bag.messages[topic] for topic in topics[1:])
+    states = JointStateColumns(joints, FIELDS, [OF_STATES, WITH_EFFORT])
+    commands = _Commands(joints, states)
+    takers: dict[str, MessageTaker] = {state_topic: states}
+    if command_topic is not None and absolute_topic(command_topic) != state_topic:
+        takers[absolute_topic(command_topic)] = commands
+    bag = read_bag(uri, takers, limits, directories, progress)
+    _check_topics(bag, list(takers), len(states), uri)
+    commanded = len(commands) > 0
     _check_gravity(bag, driver_compensates_gravity, commanded, uri)
 
-    required = ("position",) if commanded else ("position", "effort")
-    states = _decode(bag, state_topic, joints, required)
-    _check_joints(states, joints, state_topic, uri)
-    states, part = _in_order(states)
-    torque, reason = states.effort, states.rejection
+    series = states.finish(OF_STATES if commanded else WITH_EFFORT)
+    _check_joints(series.rejection, states.names, joints, state_topic, uri)
+    n_states = len(series.stamp)
+    series, part, reasons = _in_order(series)
     if commanded:
-        commands = _decode(bag, topics[1], joints, ("effort",))
-        _check_joints(commands, joints, topics[1], uri)
-        torque, reason = _join(states, commands)
+        answers = commands.finish(OF_COMMANDS)
+        _check_joints(answers.rejection, commands.names, joints, list(takers)[1], uri)
+        of_states, of_commands = takers
+        series, reason = join_torques(
+            series, answers, lambda: (bag.places(of_states), bag.places(of_commands))
+        )
+        reasons.append(reason)
+        part = part[reason == Rejection.NONE]
+    rejected = count_rejections(np.concatenate(reasons))
 
-    used = np.flatnonzero(reason == Rejection.NONE)
-    rejected = count_rejections(reason)
-    if used.size < MINIMUM_STATES:
+    n = len(series.stamp)
+    if n < MINIMUM_STATES:
         raise RecordingError(
-            f"recording {uri} has {used.size} usable states of {len(reason)} on "
+            f"recording {uri} has {n} usable states of {n_states} on "
             f"{state_topic}; expected at least {MINIMUM_STATES} ({describe_rejections(rejected)})"
         )
-    stamp, set_back = _moved_on(states.stamp[used], part[used])
+    stamp, set_back = _moved_on(series.stamp, part)
     return Recording(
         joint_names=tuple(joints),
         stamp=stamp,
-        position=states.position[used],
-        velocity=states.velocity[used],
-        torque=torque[used],
+        position=series.fields["position"],
+        velocity=series.fields["velocity"],
+        torque=series.fields["effort"],
         commanded=commanded,
         driver_compensates_gravity=driver_compensates_gravity,
         rejected=rejected,
@@ -244,7 +257,7 @@ def describe_rejections(rejected: Mapping[str, int]) -> str:
     return "rejected: " + ", ".join(f"{count} {reason}" for reason, count in rejected.items())
 
 
-def _check_topics(bag: Bag, topics: Sequence[str], uri: str | Path) -> None:
+def _check_topics(bag: Bag, topics: Sequence[str], n_states: int, uri: str | Path) -> None:
     """Refuse a bag without joint states, or with another type on one of the topics."""
     if topics[0] not in bag.types:
         found = ", ".join(sorted(bag.types)[:MAX_SHOWN]) or "no topics"
@@ -254,7 +267,7 @@ def _check_topics(bag: Bag, topics: Sequence[str], uri: str | Path) -> None:
             raise RecordingError(
                 f"recording {uri} has {bag.types[topic]} on {topic}; expected {JOINT_STATE}"
             )
-    if not bag.messages[topics[0]]:
+    if not n_states:
         raise RecordingError(f"recording {uri} has no messages on {topics[0]}; expected some")
 
 
@@ -274,99 +287,53 @@ def _check_gravity(
         )
 
 
-def _check_joints(series: JointSeries, joints: Sequence[str], topic: str, uri: str | Path) -> None:
+def _check_joints(
+    rejection: Reasons, names: Sequence[str], joints: Sequence[str], topic: str, uri: str | Path
+) -> None:
     """Refuse a topic on which no message names all joints."""
-    readable = series.rejection != Rejection.UNREADABLE
-    if readable.any() and (series.rejection[readable] == Rejection.OTHER_JOINTS).all():
+    readable = rejection != Rejection.UNREADABLE
+    if readable.any() and (rejection[readable] == Rejection.OTHER_JOINTS).all():
         raise RecordingError(
-            f"recording {uri} has the joints {', '.join(series.names) or '(none)'} on {topic}; "
+            f"recording {uri} has the joints {', '.join(names) or '(none)'} on {topic}; "
             f"expected {', '.join(joints)}"
         )
 
 
-def _decode(bag: Bag, topic: str, joints: Sequence[str], required: Collection[str]) -> JointSeries:
-    """Decode the messages of a topic, in the order of writing or of receipt.
+class _Commands(JointStateColumns):
+    """Commands; where there are some, what the states themselves say of torques is not kept."""
 
-    Either may be another than that of the states: tools write what they merge as they like, and
-    the clock of receipt may be set, or one receipt be wrong. That of writing counts unless many
-    stamps go back in it and fewer in the other.
-    """
-    series = decode_joint_states(bag.messages[topic], joints, required, bag.places[topic])
-    written = np.argsort(series.place, kind="stable")
-    sound = series.rejection == Rejection.NONE
-    by_receipt = np.count_nonzero(np.diff(series.stamp[sound]) < 0)
-    by_place = np.count_nonzero(np.diff(series.stamp[written][sound[written]]) < 0)
-    if by_place <= by_receipt + SHUFFLED * len(written):
-        return _taken(series, written)
-    return series
+    def __init__(self, joints: Sequence[str], states: JointStateColumns) -> None:
+        super().__init__(joints, OF_COMMANDS, [OF_COMMANDS])
+        self._states = states
+
+    def take(self, messages: list[bytes], received: list[int]) -> None:
+        self._states.forget("effort")
+        super().take(messages, received)
 
 
-def _taken(series: JointSeries, rows: NDArray[np.intp]) -> JointSeries:
-    return JointSeries(
-        series.stamp[rows],
-        series.position[rows],
-        series.velocity[rows],
-        series.effort[rows],
-        series.rejection[rows],
-        series.place[rows],
-        series.names,
-    )
-
-
-def _in_order(series: JointSeries) -> tuple[JointSeries, NDArray[np.intp]]:
-    """Sort by stamp, and say which part between two settings of the clock each is of."""
-    usable = np.flatnonzero(series.rejection == Rejection.NONE)
-    of_usable, found = judge_stamps(series.stamp[usable])
-    rejection = series.rejection.copy()
-    rejection[usable] = found
-    part = np.zeros(len(rejection), dtype=np.intp)
-    part[usable] = of_usable
-    order = np.lexsort((series.stamp, part))
-    return _taken(replace(series, rejection=rejection), order), part[order]
+def _in_order(series: TopicSeries) -> tuple[TopicSeries, NDArray[np.intp], list[Reasons]]:
+    """Usable states by stamp, their parts between settings of the clock, and why not others."""
+    usable = series.rejection == Rejection.NONE
+    reasons = [series.rejection[~usable]]
+    series = keep_rows(series, usable)
+    part, found = judge_stamps(series.stamp)
+    sound = found == Rejection.NONE
+    reasons.append(found[~sound])
+    series = keep_rows(series, sound)
+    part = part if sound.all() else part[sound]
+    if part.any() or not rises(series.stamp):
+        order = np.lexsort((series.stamp, part))
+        series, part = take_rows(series, order), part[order]
+    return series, part, reasons
 
 
 def _moved_on(
     stamp: NDArray[np.int64], part: NDArray[np.intp]
 ) -> tuple[NDArray[np.int64], list[int]]:
     """Stamps that rise from part to part too, and the rows at which a part begins."""
-    begins = np.flatnonzero(np.diff(part) > 0) + 1
-    stamp = stamp.copy()
+    begins = np.flatnonzero(part[1:] != part[:-1]) + 1
     for row in begins.tolist():
         period = np.int64(np.median(np.diff(stamp[:row]))) if row > 1 else np.int64(1)
         behind = stamp[row - 1] + period - stamp[row]
         stamp[row:] += max(behind, np.int64(0))
     return stamp, begins.tolist()
-
-
-def _join(
-    states: JointSeries, commands: JointSeries
-) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-    """Torque that carries the stamp of each state, and why a state cannot be used.
-
-    Where the clock was set back, stamps come again: a command answers the state beside which it
-    was written.
-    """
-    torque = np.full(states.effort.shape, np.nan)
-    reason = np.full(len(states.stamp), Rejection.NO_TORQUE, dtype=np.uint8)
-    # With the rejection as second key, a sound command comes before a damaged one.
-    order = np.lexsort((commands.rejection, commands.stamp))
-    stamp = commands.stamp[order]
-    first = np.searchsorted(stamp, states.stamp, side="left")
-    count = np.searchsorted(stamp, states.stamp, side="right") - first
-    rows = np.flatnonzero((states.rejection == Rejection.NONE) & (count > 0))
-    rows = rows[np.argsort(states.stamp[rows], kind="stable")]
-    torque[rows] = commands.effort[order[first[rows]]]
-    reason[rows] = commands.rejection[order[first[rows]]]
-    same = np.split(rows, np.flatnonzero(np.diff(states.stamp[rows]) > 0) + 1)
-    for rivals in same:
-        if len(rivals) < 2:
-            continue
-        reason[rivals] = Rejection.NO_TORQUE
-        answers = order[first[rivals[0]] : first[rivals[0]] + count[rivals[0]]]
-        # Sound ones last, to count.
-        for answer in answers[::-1].tolist():
-            nearest = np.argmin(np.abs(states.place[rivals] - commands.place[answer]))
-            torque[rivals[nearest]] = commands.effort[answer]
-            reason[rivals[nearest]] = commands.rejection[answer]
-    reason = np.where(states.rejection == Rejection.NONE, reason, states.rejection)
-    return torque, reason.astype(np.uint8)

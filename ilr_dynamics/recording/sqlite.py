@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sqlite3
 import struct
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
@@ -41,9 +42,12 @@ MAX_VALUE_BYTES = 1024**2
 # Steps of SQLite's virtual machine: some ten a message, whether it is wanted or not.
 STEPS_PER_CALL = 1_000_000
 MAX_CALLS = 1000
+ROWS_PER_REPORT = 4096
 
 
-def read_sqlite(path: Path, collector: MessageCollector) -> None:
+def read_sqlite(
+    path: Path, collector: MessageCollector, progress: Callable[[float], None]
+) -> None:
     """
     Read topics and messages.
 
@@ -53,6 +57,8 @@ def read_sqlite(path: Path, collector: MessageCollector) -> None:
         A ``.db3`` file.
     collector : MessageCollector
         Takes what is found.
+    progress : callable of float
+        Called with the share of the messages that is read.
 
     Raises
     ------
@@ -74,7 +80,7 @@ def read_sqlite(path: Path, collector: MessageCollector) -> None:
         topics = _read_topics(database, collector)
         if database.execute("SELECT topic_id FROM messages LIMIT 1").fetchone():
             collector.is_empty = False
-        _read_messages(database, topics, collector)
+        _read_messages(database, topics, collector, progress)
 
 
 def _check_journals(path: Path) -> None:
@@ -163,18 +169,24 @@ def _read_topics(database: sqlite3.Connection, collector: MessageCollector) -> d
 
 
 def _read_messages(
-    database: sqlite3.Connection, topics: dict[int, str], collector: MessageCollector
+    database: sqlite3.Connection,
+    topics: dict[int, str],
+    collector: MessageCollector,
+    progress: Callable[[float], None],
 ) -> None:
     # In the order in which they were written. Several numbers may share a topic's name.
     numbers = ", ".join(map(str, topics))
+    newest = database.execute("SELECT rowid FROM messages ORDER BY rowid DESC LIMIT 1").fetchone()
     rows = database.execute(
-        "SELECT topic_id, timestamp, data FROM messages "
+        "SELECT rowid, topic_id, timestamp, data FROM messages "
         f"WHERE topic_id IN ({numbers}) ORDER BY rowid"
     )
-    for number, received, data in rows:
+    for row, number, received, data in rows:
         if not isinstance(received, int) or not isinstance(data, bytes):
             raise RecordingError(
                 f"a message on {topics[number]} is {type(data).__name__} at {received!r}; "
                 "expected bytes at a time in ns"
             )
         collector.add(topics[number], received, data)
+        if row % ROWS_PER_REPORT == 0:
+            progress(row / newest[0])

@@ -11,12 +11,14 @@ more through a time that has messages already).
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .joint_state import Rejection
+from .topic_series import rises
 
 __all__ = ["judge_stamps"]
 
@@ -29,6 +31,8 @@ REORDERING = 100_000_000
 SMALLEST_STEP = 25_000_000
 # Messages that come in order before and after a clock is set.
 STEADY = 8
+# Messages written before one, among which those of its time are looked for: of some seconds.
+NEAR = 10_000
 # Between messages in order, in nominal periods.
 LONGEST_STEP = 3.5
 # A message overtaken is as far from its neighbours, in nominal periods: else there was no hole.
@@ -55,13 +59,16 @@ def judge_stamps(stamp: Stamps) -> tuple[Indices, NDArray[np.uint8]]:
         `Rejection.WRONG_STAMP`, `REPEATED_STAMP` or `NONE`.
     """
     n = len(stamp)
-    step = np.diff(np.unique(stamp))
-    period = float(np.median(step)) if step.size else 1.0
+    in_order = rises(stamp)
+    step = np.diff(stamp if in_order else np.unique(stamp))
+    period = float(np.median(step, overwrite_input=True)) if step.size else 1.0
     rejection = np.zeros(n, dtype=np.uint8)
     part = np.zeros(n, dtype=np.intp)
     _reject_lonely(stamp, period, rejection)
+    if in_order:
+        return part, rejection
     rows = np.flatnonzero(rejection == Rejection.NONE)
-    if not (np.diff(stamp[rows]) > 0).all():
+    if not rises(stamp[rows]):
         for row in _set_back(stamp[rows], period):
             part[rows[row] :] += 1
         for k in range(int(part[-1]) + 1):
@@ -82,7 +89,7 @@ def _set_back(stamp: Stamps, period: float) -> list[int]:
             continue
         # A block that was late fills a hole; a clock set back runs where messages are already.
         end = min(int(after[-1]), int(stamp[row - 1]))
-        earlier = stamp[begin:row]
+        earlier = stamp[max(begin, row - NEAR) : row]
         there = np.count_nonzero((earlier >= stamp[row] - period / 2) & (earlier <= end))
         if back > REORDERING or there >= 0.5 * np.count_nonzero(after <= end):
             found.append(row)
@@ -98,7 +105,7 @@ def _is_steady(stamp: Stamps, period: float) -> bool:
 def _judge(stamp: Stamps, period: float) -> NDArray[np.uint8]:
     """Rejections of messages of one part: those beside its longest rising chain of stamps."""
     rejection = np.zeros(len(stamp), dtype=np.uint8)
-    chain = _longest_rising(stamp.tolist())
+    chain = _longest_rising(stamp)
     aside = np.setdiff1d(np.arange(len(stamp)), chain)
     if aside.size == 0:
         return rejection
@@ -107,26 +114,37 @@ def _judge(stamp: Stamps, period: float) -> NDArray[np.uint8]:
     before = ends[np.maximum(place - 1, 0)]
     after = ends[np.minimum(place, len(chain) - 1)]
     distance = np.maximum(before - stamp[aside], stamp[aside] - after)
-    taken = set(ends.tolist())
-    kept = ends.tolist()
-    for row, far in zip(aside.tolist(), (distance > REORDERING).tolist(), strict=True):
+    nearest = _distance(ends, stamp[aside])
+    # Those put back among the chain, which is too long to put them in one by one.
+    added: list[int] = []
+    for row, far, near in zip(
+        aside.tolist(), (distance > REORDERING).tolist(), nearest.tolist(), strict=True
+    ):
         value = int(stamp[row])
+        near = min(near, _nearest(added, value))
         if far:
             rejection[row] = Rejection.WRONG_STAMP
-        elif value in taken:
+        elif near == 0:
             rejection[row] = Rejection.REPEATED_STAMP
-        elif not _fits(kept, value, HOLE * period):
+        elif near < HOLE * period:
             rejection[row] = Rejection.WRONG_STAMP
         else:
-            taken.add(value)
-            kept.insert(bisect_left(kept, value), value)
+            insort(added, value)
     return _first_of_each(stamp, rejection)
 
 
-def _fits(kept: list[int], value: int, room: float) -> bool:
-    """Whether no stamp kept is nearer than this."""
+def _distance(sorted_stamps: Stamps, stamp: Stamps) -> Stamps:
+    """How far the nearest of some stamps in order is from each stamp, (n,)."""
+    after = np.searchsorted(sorted_stamps, stamp)
+    last = len(sorted_stamps) - 1
+    sides = [np.clip(after - 1, 0, last), np.minimum(after, last)]
+    return np.min([np.abs(sorted_stamps[side] - stamp) for side in sides], axis=0)
+
+
+def _nearest(kept: list[int], value: int) -> float:
+    """How far the nearest of some numbers in order is; infinite without any."""
     place = bisect_left(kept, value)
-    return all(abs(near - value) >= room for near in kept[max(place - 1, 0) : place + 1])
+    return min((abs(near - value) for near in kept[max(place - 1, 0) : place + 1]), default=inf)
 
 
 def _first_of_each(stamp: Stamps, rejection: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -138,7 +156,24 @@ def _first_of_each(stamp: Stamps, rejection: NDArray[np.uint8]) -> NDArray[np.ui
     return rejection
 
 
-def _longest_rising(values: list[int]) -> Indices:
+def _longest_rising(stamp: Stamps) -> Indices:
+    """Indices of a longest strictly rising subsequence.
+
+    Between two places where all before are less than all behind, the others matter nothing: most
+    such stretches are one stamp.
+    """
+    highest = np.maximum.accumulate(stamp)
+    lowest = np.minimum.accumulate(stamp[::-1])[::-1]
+    begins = np.flatnonzero(np.r_[True, highest[:-1] < lowest[1:]])
+    lengths = np.diff(np.r_[begins, len(stamp)])
+    long = lengths > 1
+    chains = [begins[~long]]
+    for begin, length in zip(begins[long].tolist(), lengths[long].tolist(), strict=True):
+        chains.append(begin + _by_patience(stamp[begin : begin + length].tolist()))
+    return np.sort(np.concatenate(chains))
+
+
+def _by_patience(values: list[int]) -> Indices:
     """Indices of a longest strictly rising subsequence (patience sorting, n log n)."""
     tops: list[int] = []
     rows: list[int] = []
@@ -161,11 +196,14 @@ def _longest_rising(values: list[int]) -> Indices:
 
 def _reject_lonely(stamp: Stamps, period: float, rejection: NDArray[np.uint8]) -> None:
     """Reject few messages before or after all others, and far from them."""
-    rows = np.flatnonzero(rejection == Rejection.NONE)
-    rows = rows[np.argsort(stamp[rows], kind="stable")]
-    far = max(FAR * period, float(REORDERING))
-    groups = np.split(rows, np.flatnonzero(np.diff(stamp[rows]) > far) + 1)
-    if len(groups) > 1:
-        for group in (groups[0], groups[-1]):
-            if len(group) < LONELY:
-                rejection[group] = Rejection.WRONG_STAMP
+    kept = stamp[rejection == Rejection.NONE] if rejection.any() else stamp
+    kept = kept if rises(kept) else np.sort(kept)
+    far = np.flatnonzero(kept[1:] - kept[:-1] > max(FAR * period, float(REORDERING)))
+    if not far.size:
+        return
+    lonely = np.zeros(len(stamp), dtype=bool)
+    if far[0] + 1 < LONELY:
+        lonely |= stamp <= kept[far[0]]
+    if len(kept) - 1 - far[-1] < LONELY:
+        lonely |= stamp > kept[far[-1]]
+    rejection[lonely & (rejection == Rejection.NONE)] = Rejection.WRONG_STAMP

@@ -45,7 +45,7 @@ def test_settings_survive_json():
         None,
         {"n_components": 5, "input_scale": [1.0, 2.0]},
         SampleSettings(sample_rate=100.0, torque_limit=[1.0, 2.0]),
-        BagLimits(max_messages=7),
+        BagLimits(max_memory=7),
         "wam4",
         directories=("/data", "~/models"),
     )

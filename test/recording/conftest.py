@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -11,6 +12,9 @@ import numpy as np
 import pytest
 
 from ilr_dynamics.recording import RecordingWriter, encode_joint_state
+
+# Test folders are no packages (--import-mode=importlib): kept_messages is found by its path.
+sys.path.insert(0, str(Path(__file__).parent))
 
 Message = tuple[str, bytes]
 

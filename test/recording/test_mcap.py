@@ -7,10 +7,12 @@ import io
 import struct
 import tracemalloc
 from binascii import crc32
+from types import SimpleNamespace
 
 import lz4.frame
 import pytest
 from backports import zstd
+from kept_messages import KeptMessages
 
 from ilr_dynamics.exceptions import RecordingError
 from ilr_dynamics.recording import mcap
@@ -62,9 +64,13 @@ def file(*records, end=DATA_END):
 
 
 def read(content, limits=LIMITS):
-    collector = MessageCollector([TOPIC], limits)
-    read_mcap(content, collector)
-    return collector
+    taker = KeptMessages()
+    collector = MessageCollector({TOPIC: taker}, limits)
+    read_mcap(content, collector, lambda share: None)
+    collector.hand_on()
+    return SimpleNamespace(
+        messages=taker.in_order(), types=collector.types, is_empty=collector.is_empty
+    )
 
 
 @pytest.mark.parametrize("compression", COMPRESS)
@@ -72,7 +78,7 @@ def test_messages_in_and_outside_of_chunks_come_in_order_of_receipt(compression)
     first, second = message(3, b"third") + message(1, b"first"), message(4, b"fourth")
     inside = chunk(schema() + channel() + first, compression) + chunk(second, compression)
     found = read(file(inside, message(2, b"second")))
-    assert found.in_order() == {TOPIC: [b"first", b"second", b"third", b"fourth"]}
+    assert found.messages == [b"first", b"second", b"third", b"fourth"]
     assert found.types == {TOPIC: TYPE}
 
 
@@ -81,18 +87,18 @@ def test_several_frames_in_one_chunk_are_read(monkeypatch):
         COMPRESS, "zstd", lambda data: zstd.compress(data[:20]) + zstd.compress(data[20:])
     )
     content = chunk(schema() + channel() + message(1, b"here"), "zstd")
-    assert read(file(content)).in_order() == {TOPIC: [b"here"]}
+    assert read(file(content)).messages == [b"here"]
 
 
 def test_messages_of_other_topics_are_counted_and_not_kept():
     found = read(file(schema(), channel(topic="/camera"), message(1, bytes(100_000))))
-    assert found.in_order() == {TOPIC: []}
+    assert found.messages == []
     assert not found.is_empty
 
 
 def test_records_of_kinds_to_come_are_passed_over():
     content = file(schema(), channel(), record(77, bytes(50)), message(1, b"here"))
-    assert read(content).in_order() == {TOPIC: [b"here"]}
+    assert read(content).messages == [b"here"]
 
 
 def test_unpacking_stops_at_the_size_that_a_chunk_claims():
@@ -174,10 +180,8 @@ def test_large_messages_are_refused_before_they_are_read():
         read(content)
 
 
-def test_messages_together_stay_within_the_limits():
+def test_messages_together_stay_within_the_limit():
     content = schema() + channel() + message(1, bytes(100)) * 10
-    read(file(content), BagLimits(max_messages=10, max_kept_bytes=1000))
-    with pytest.raises(RecordingError, match="more than 999 bytes of messages"):
-        read(file(content), BagLimits(max_kept_bytes=999))
-    with pytest.raises(RecordingError, match="10 messages on /joint_states; expected at most 9"):
-        read(file(content), BagLimits(max_messages=9))
+    read(file(content), BagLimits(max_memory=1010))
+    with pytest.raises(RecordingError, match="take 1010 bytes of memory; expected at most 1009"):
+        read(file(content), BagLimits(max_memory=1009))

@@ -33,7 +33,7 @@ def test_states_and_torques_come_back(motion, write_bag, storage):
     np.testing.assert_array_equal(recording.stamp, motion.stamps)
     np.testing.assert_allclose(recording.time, time[:, 0], atol=1e-12)
     np.testing.assert_array_equal(recording.position, motion.position(time))
-    np.testing.assert_array_equal(recording.velocity, motion.velocity(time))
+    np.testing.assert_array_equal(recording.velocity, motion.velocity(time).astype(np.float32))
     np.testing.assert_array_equal(recording.torque, motion.torque(time))
     assert recording.rejected == {}
 

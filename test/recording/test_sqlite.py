@@ -10,6 +10,7 @@ import tracemalloc
 from contextlib import closing
 
 import pytest
+from kept_messages import KeptMessages
 
 from ilr_dynamics.exceptions import RecordingError
 from ilr_dynamics.recording import sqlite
@@ -43,8 +44,11 @@ def change(path, script):
 
 
 def read(path, limits=LIMITS):
-    collector = MessageCollector([TOPIC], limits)
-    read_sqlite(path, collector)
+    collector = MessageCollector({TOPIC: KeptMessages()}, limits)
+    shares = []
+    read_sqlite(path, collector, shares.append)
+    assert all(0.0 < share <= 1.0 for share in shares)
+    collector.hand_on()
     return collector
 
 
@@ -179,8 +183,8 @@ def test_large_messages_of_other_topics_do_no_harm(path):
 
 
 def test_too_many_messages_are_refused(path):
-    with pytest.raises(RecordingError, match="60 messages .* expected at most 59"):
-        read(path, BagLimits(max_messages=59))
+    with pytest.raises(RecordingError, match=r"take \d+ bytes of memory; expected at most 5000"):
+        read(path, BagLimits(max_memory=5000))
 
 
 def leave_unfinished(path, mode, n_times):
