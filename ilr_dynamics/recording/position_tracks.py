@@ -10,13 +10,18 @@ known too: of several senders' states, those go together that follow each other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DEFAULT_VELOCITY", "PositionTracks", "follow_positions"]
+from .topic_series import BLOCK
+
+__all__ = ["DEFAULT_VELOCITY", "PositionTracks", "encoder_steps", "follow_positions"]
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -93,102 +98,167 @@ def follow_positions(
         position, wraps = _unwrapped(time, position, fastest, np.asarray(continuous, dtype=bool))
     jumped = np.zeros(n, dtype=bool)
     breaks: list[int] = []
-    if _steps_too_far(time, position, fastest).any():
-        tracks = _tracks(time, position, fastest)
-        jumped = _foreign(position, tracks)
-        breaks = _begins(tracks, jumped)
-    quantum = _quantum(position)
-    for rows in np.split(np.arange(n), breaks):
-        rows = rows[~jumped[rows]]
+    broken = _steps_too_far(time, position, fastest)
+    if broken.any():
+        owner = _owners(time, position, fastest, broken)
+        jumped, breaks = _foreign(position, owner)
+    quantum = encoder_steps(position)
+    for first, last in pairwise([0, *breaks, n]):
+        rows: slice | NDArray[np.intp] = slice(first, last)
+        if jumped[first:last].any():
+            rows = first + np.flatnonzero(~jumped[first:last])
         spikes, slips = _spikes_and_slips(time[rows], position[rows], quantum)
-        jumped[rows[spikes]] = True
-        breaks.extend(rows[slips].tolist())
+        own = range(first, last) if isinstance(rows, slice) else rows
+        jumped[[int(own[spike]) for spike in spikes]] = True
+        breaks.extend(int(own[slip]) for slip in slips)
     return PositionTracks(position, jumped, tuple(sorted(breaks)), wraps)
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    """Rows with the first of the next block, so that the steps between all are in one block."""
+    for start in range(0, n - 1, BLOCK):
+        yield slice(start, min(start + BLOCK + 1, n))
 
 
 def _steps_too_far(time: Array, position: Array, fastest: Array) -> Mask:
     """Whether an arm cannot get from each state to the next, shape (n - 1,)."""
-    elapsed = np.diff(time)[:, np.newaxis]
-    far = np.abs(np.diff(position, axis=0)) > JUMP + fastest * elapsed
-    return np.asarray(far.any(axis=1) & (elapsed[:, 0] <= LONGEST))
+    broken = np.zeros(max(len(time) - 1, 0), dtype=bool)
+    for rows in _blocks(len(time)):
+        elapsed = np.diff(time[rows])[:, np.newaxis]
+        far = np.abs(np.diff(position[rows], axis=0)) > JUMP + fastest * elapsed
+        broken[rows.start : rows.stop - 1] = far.any(axis=1) & (elapsed[:, 0] <= LONGEST)
+    return broken
 
 
 def _unwrapped(
     time: Array, position: Array, fastest: Array, continuous: Mask
 ) -> tuple[Array, NDArray[np.intp]]:
-    """Positions without jumps by whole turns."""
-    step = np.diff(position, axis=0)
-    turns = np.round(step / (2.0 * np.pi))
-    rest = np.abs(step - 2.0 * np.pi * turns)
-    close = rest <= JUMP + fastest * np.minimum(np.diff(time), LONGEST)[:, np.newaxis]
-    turns[~close] = 0.0
-    turns[:, ~continuous] = 0.0
-    unwrapped = position.copy()
-    unwrapped[1:] -= 2.0 * np.pi * np.cumsum(turns, axis=0)
-    return unwrapped, np.count_nonzero(turns, axis=0)
+    """Positions without jumps by whole turns; the same ones where there are none."""
+    unwrapped = position
+    so_far = np.zeros(position.shape[1])
+    wraps = np.zeros(position.shape[1], dtype=np.intp)
+    for rows in _blocks(len(time)):
+        step = np.diff(position[rows], axis=0)
+        turns = np.round(step / (2.0 * np.pi))
+        rest = np.abs(step - 2.0 * np.pi * turns)
+        elapsed = np.minimum(np.diff(time[rows]), LONGEST)[:, np.newaxis]
+        turns[rest > JUMP + fastest * elapsed] = 0.0
+        turns[:, ~continuous] = 0.0
+        if turns.any() and unwrapped is position:
+            unwrapped = position.copy()
+        if unwrapped is not position:
+            turned = so_far + np.cumsum(turns, axis=0)
+            unwrapped[rows.start + 1 : rows.stop] -= 2.0 * np.pi * turned
+            so_far = turned[-1]
+            wraps += np.count_nonzero(turns, axis=0)
+    return unwrapped, wraps
 
 
-def _tracks(time: Array, position: Array, fastest: Array) -> list[list[int]]:
-    """States that follow each other, each at the nearest track that it can continue."""
-    tracks: list[list[int]] = []
-    open_tracks: list[list[int]] = []
-    for row in range(len(time)):
-        open_tracks = [track for track in open_tracks if time[row] - time[track[-1]] <= LONGEST]
-        best, nearest = None, np.inf
-        for track in open_tracks:
-            change = np.abs(position[row] - position[track[-1]])
-            if (change <= JUMP + fastest * (time[row] - time[track[-1]])).all():
-                distance = float(change.max())
-                if distance < nearest:
-                    best, nearest = track, distance
-        if best is None:
-            best = []
+def _owners(time: Array, position: Array, fastest: Array, broken: Mask) -> NDArray[np.int32]:
+    """Track of each state, (n,): the nearest one that it can continue, or a new one."""
+    n = len(time)
+    owner = np.empty(n, dtype=np.int32)
+    ends = np.append(np.flatnonzero(broken | (np.diff(time) > LONGEST)) + 1, n)
+    speeds = fastest.tolist()
+    tracks: list[_Track] = []
+    n_tracks = row = 0
+    while row < n:
+        now = float(time[row])
+        tracks = [track for track in tracks if now - track.time <= LONGEST]
+        if len(tracks) == 1 and tracks[0].last == row - 1:
+            # With no other track about, a motion goes on to where it breaks.
+            end = int(ends[np.searchsorted(ends, row)])
+            if end > row:
+                owner[row:end] = tracks[0].number
+                tracks[0].go_on(end - 1, float(time[end - 1]), position[end - 1].tolist())
+                row = end
+                continue
+        here = position[row].tolist()
+        distances = [(track.distance(now, here, speeds), track) for track in tracks]
+        nearest, best = min(distances, key=lambda pair: pair[0], default=(inf, None))
+        if best is None or nearest == inf:
+            if len(tracks) == MAX_SENDERS:
+                tracks.remove(min(tracks, key=lambda track: track.last))
+            best = _Track(n_tracks)
             tracks.append(best)
-            if len(open_tracks) == MAX_SENDERS:
-                open_tracks.remove(min(open_tracks, key=lambda track: track[-1]))
-            open_tracks.append(best)
-        best.append(row)
-    return tracks
+            n_tracks += 1
+        owner[row] = best.number
+        best.go_on(row, now, here)
+        row += 1
+    return owner
 
 
-def _foreign(position: Array, tracks: list[list[int]]) -> Mask:
-    """States of tracks that run beside the arm's; of two that may both be the arm's, of both.
+class _Track:
+    """The newest state of states that follow each other."""
 
-    Somebody who fills in zeros, or a posture, never moves.
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.last = -1
+        self.time = 0.0
+        self._position: list[float] = []
+
+    def go_on(self, row: int, time: float, position: list[float]) -> None:
+        self.last, self.time, self._position = row, time, position
+
+    def distance(self, time: float, position: list[float], fastest: list[float]) -> float:
+        """Largest change of a joint to another state, rad; infinite if no arm gets there."""
+        elapsed = time - self.time
+        largest = 0.0
+        for here, there, speed in zip(position, self._position, fastest, strict=True):
+            change = abs(here - there)
+            if not change <= JUMP + speed * elapsed:
+                return inf
+            largest = max(largest, change)
+        return largest
+
+
+def _foreign(position: Array, owner: NDArray[np.int32]) -> tuple[Mask, list[int]]:
+    """States of tracks that run beside the arm's, and where the others begin but for the first.
+
+    Of two tracks that may both be the arm's, neither is. Somebody who fills in zeros, or a
+    posture, never moves.
     """
-    jumped = np.zeros(len(position), dtype=bool)
-    moves = [float(np.ptp(position[track], axis=0).max()) > MOVES for track in tracks]
+    order = np.argsort(owner, kind="stable")
+    begin = np.flatnonzero(np.diff(owner[order], prepend=-1))
+    first, last = order[begin], order[np.append(begin[1:], len(order)) - 1]
+    length = np.diff(np.append(begin, len(order)))
+    moves = np.zeros(len(begin), dtype=bool)
+    for column in position.T:
+        sorted_by_track = column[order]
+        span = np.maximum.reduceat(sorted_by_track, begin)
+        span -= np.minimum.reduceat(sorted_by_track, begin)
+        moves |= span > MOVES
+    foreign = np.zeros(len(begin), dtype=bool)
+    # Of those believed no two overlap, so that they are in order, each behind the other.
     believed: list[int] = []
-    for k in sorted(range(len(tracks)), key=lambda k: (not moves[k], -len(tracks[k]))):
-        beside = [b for b in believed if _overlap(tracks[b], tracks[k])]
-        rivals = [
-            b
-            for b in beside
-            if moves[b] == moves[k] and len(tracks[b]) < CLEARLY_MORE * len(tracks[k])
-        ]
+    firsts: list[int] = []
+    lasts: list[int] = []
+    for k in np.lexsort((-length, ~moves)).tolist():
+        place = bisect_right(lasts, first[k])
+        beside = believed[place : bisect_left(firsts, last[k])]
         if not beside:
-            believed.append(k)
+            believed.insert(place, k)
+            firsts.insert(place, int(first[k]))
+            lasts.insert(place, int(last[k]))
             continue
-        jumped[tracks[k]] = True
+        foreign[k] = True
+        rivals = [
+            b for b in beside if moves[b] == moves[k] and length[b] < CLEARLY_MORE * length[k]
+        ]
         if len(rivals) == len(beside):
-            for b in rivals:
-                jumped[tracks[b]] = True
-    return jumped
+            foreign[rivals] = True
+    return foreign[owner], sorted(first[~foreign].tolist())[1:]
 
 
-def _overlap(one: list[int], other: list[int]) -> bool:
-    return one[0] < other[-1] and other[0] < one[-1]
+def encoder_steps(position: Array) -> Array:
+    """Smallest change of each joint's position: a step of its encoder, rad, shape (n_joints,).
 
-
-def _begins(tracks: list[list[int]], jumped: Mask) -> list[int]:
-    """First states of the tracks that are left, but for the first of all."""
-    return sorted(track[0] for track in tracks if not jumped[track[0]])[1:]
-
-
-def _quantum(position: Array) -> Array:
-    """Smallest change of each joint's position: a step of its encoder, rad, shape (n_joints,)."""
-    step = np.abs(np.diff(position, axis=0))
-    smallest = np.min(step, axis=0, initial=np.inf, where=step > 0.0)
+    Zero where a joint never moves.
+    """
+    smallest = np.full(position.shape[1], np.inf)
+    for rows in _blocks(len(position)):
+        step = np.abs(np.diff(position[rows], axis=0))
+        smallest = np.minimum(smallest, np.min(step, axis=0, initial=np.inf, where=step > 0.0))
     return np.where(np.isfinite(smallest), smallest, 0.0)
 
 
@@ -196,27 +266,31 @@ def _spikes_and_slips(time: Array, position: Array, quantum: Array) -> tuple[lis
     """Single states beside the line between their neighbours; states from which on all are."""
     spikes: list[int] = []
     slips: list[int] = []
-    if len(time) < 4:
+    last = len(time) - 1
+    if last < 3:
         return spikes, slips
-    inner = np.arange(1, len(time) - 1)
-    beside, bound = _beside_line(time, position, inner)
-    excess = np.abs(beside) - bound - 2.0 * quantum
-    suspects = (excess > 0.0).any(axis=1) & (time[inner + 1] - time[inner - 1] <= LONGEST)
-    done = -1
-    for k in np.flatnonzero(suspects).tolist():
-        if k <= done:
-            continue
-        joint = int(np.argmax(excess[k]))
-        here, after = beside[k, joint], beside[min(k + 1, len(inner) - 1), joint]
-        # One that is alone pulls its neighbours' lines by half; where all that follow are beside,
-        # the last before them and the first of them are so by as much, on either side.
-        if abs(after) > 1.5 * abs(here):
-            continue
-        done = k + 1
-        if here * after < 0.0 and abs(after) > abs(here) / 1.5:
-            slips.append(k + 2)
-        else:
-            spikes.append(k + 1)
+    done = 0
+    for start in range(1, last, BLOCK):
+        # One more, to compare with the state behind.
+        inner = np.arange(start, min(start + BLOCK + 1, last))
+        beside, bound = _beside_line(time, position, inner)
+        excess = np.abs(beside) - bound - 2.0 * quantum
+        suspects = (excess > 0.0).any(axis=1) & (time[inner + 1] - time[inner - 1] <= LONGEST)
+        for k in np.flatnonzero(suspects[:BLOCK]).tolist():
+            row = start + k
+            if row <= done:
+                continue
+            joint = int(np.argmax(excess[k]))
+            here, after = beside[k, joint], beside[min(k + 1, len(inner) - 1), joint]
+            # One that is alone pulls its neighbours' lines by half; where all that follow are
+            # beside, the last before them and the first of them are so by as much, on either side.
+            if abs(after) > 1.5 * abs(here):
+                continue
+            done = row + 1
+            if here * after < 0.0 and abs(after) > abs(here) / 1.5:
+                slips.append(row + 1)
+            else:
+                spikes.append(row)
     return spikes, slips
 
 
