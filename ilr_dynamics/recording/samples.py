@@ -12,11 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InvalidParameterError, RecordingError
+from .growing_array import GrowingArray
 from .joint_state import NANOSECONDS, Rejection, count_rejections
 from .recording import Recording, describe_rejections, without_jumps
 from .smoothing import smooth
 
 __all__ = ["SampleSettings", "Samples", "concatenate", "training_samples"]
+
+# States that are smoothed at a time: bounds the memory to some MB.
+BLOCK = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -186,18 +190,17 @@ def training_samples(recording: Recording, settings: SampleSettings = DEFAULT_SE
     reason = np.zeros(len(recording.stamp), dtype=np.uint8)
     reason[_saturated(recording, settings)] = Rejection.SATURATED_TORQUE
     X, Y = _smooth_stretches(recording, settings, reason)
-    _select(recording, settings, X, reason)
 
-    used = reason == Rejection.NONE
+    used = np.flatnonzero(reason == Rejection.NONE)
     rejected = recording.rejected + count_rejections(reason)
-    if np.count_nonzero(used) < settings.minimum_samples:
+    if len(used) < settings.minimum_samples:
         raise RecordingError(
-            f"the recording gives {np.count_nonzero(used)} samples from "
+            f"the recording gives {len(used)} samples from "
             f"{len(reason) + recording.rejected.total()} joint states; expected at least "
             f"{settings.minimum_samples} ({describe_rejections(rejected)})"
         )
     n_joints = len(recording.joint_names)
-    moved = float(np.ptp(X[used, :n_joints], axis=0).max())
+    moved = float(np.ptp(X[:, :n_joints], axis=0).max())
     if moved < settings.minimum_range:
         raise RecordingError(
             f"nothing moved in the recording: the largest range of a joint is {moved:.2g} rad; "
@@ -205,8 +208,8 @@ def training_samples(recording: Recording, settings: SampleSettings = DEFAULT_SE
         )
     return Samples(
         time=recording.time[used],
-        X=X[used],
-        Y=Y[used],
+        X=X,
+        Y=Y,
         joint_names=recording.joint_names,
         driver_compensates_gravity=recording.driver_compensates_gravity,
         rejected=rejected,
@@ -229,36 +232,49 @@ def _check_settings(settings: SampleSettings, n_joints: int) -> None:
 def _saturated(recording: Recording, settings: SampleSettings) -> NDArray[np.intp]:
     if settings.torque_limit is None:
         return np.array([], dtype=np.intp)
-    limit = np.asarray(settings.torque_limit)
-    return np.flatnonzero((np.abs(recording.torque) >= limit).any(axis=1))
+    saturated = np.zeros(len(recording.stamp), dtype=bool)
+    for torque, limit in zip(recording.torque.T, settings.torque_limit, strict=True):
+        saturated |= np.abs(torque) >= limit
+    return np.flatnonzero(saturated)
 
 
 def _smooth_stretches(
     recording: Recording, settings: SampleSettings, reason: NDArray[np.uint8]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Smooth where a full window fits; mark the other states in `reason`."""
-    n_states, n_joints = recording.position.shape
-    X = np.full((n_states, 3 * n_joints), np.nan)
-    Y = np.full((n_states, n_joints), np.nan)
+    """Inputs and torques of the samples; the other states are marked in `reason`."""
+    n_joints = len(recording.joint_names)
+    X, Y = GrowingArray(np.float64, 3 * n_joints), GrowingArray(np.float64, n_joints)
     half_width = max(
         round(0.5 * settings.filter_window / recording.period), settings.filter_order // 2 + 1
     )
     delay = settings.command_delay if recording.commanded else settings.effort_delay
+    selection = _Selection(recording, settings, reason)
     for rows in _stretches(recording, settings, np.flatnonzero(reason == Rejection.NONE)):
-        aligned, torque = _align(recording, rows, delay * recording.period)
-        if len(aligned) <= 2 * half_width:
+        stretch = _Stretch(recording, rows, delay * recording.period)
+        if stretch.n_known <= 2 * half_width:
             reason[rows] = Rejection.SHORT_STRETCH
             continue
-        inner = aligned[half_width:-half_width]
         reason[rows] = Rejection.FILTER_EDGE
-        reason[inner] = Rejection.NONE
-        signals = np.hstack([recording.position[aligned], torque])
-        value, first, second = smooth(
-            recording.time[aligned], signals, half_width, settings.filter_order
-        )
-        X[inner] = np.hstack([signal[:, :n_joints] for signal in (value, first, second)])
-        Y[inner] = value[:, n_joints:]
-    return X, Y
+        reason[stretch.known[half_width:-half_width]] = Rejection.NONE
+        # In blocks: at most a few of the states become samples, and only these are kept.
+        for start in range(half_width, stretch.n_known - half_width, BLOCK):
+            centres = np.arange(start, min(start + BLOCK, stretch.n_known - half_width))
+            centres = centres[selection.before_smoothing(stretch.known[centres])]
+            if not centres.size:
+                continue
+            reached = slice(centres[0] - half_width, centres[-1] + half_width + 1)
+            value, first, second = smooth(
+                stretch.time(reached),
+                stretch.signals(reached),
+                half_width,
+                settings.filter_order,
+                centres - reached.start,
+            )
+            x = np.hstack([signal[:, :n_joints] for signal in (value, first, second)])
+            chosen = selection.after_smoothing(stretch.known[centres], x)
+            X.append(x[chosen])
+            Y.append(value[chosen, n_joints:])
+    return X.finish(), Y.finish()
 
 
 def _stretches(
@@ -273,31 +289,75 @@ def _stretches(
     return np.split(rows, np.flatnonzero(ends) + 1)
 
 
-def _align(
-    recording: Recording, rows: NDArray[np.intp], delay: float
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """States of a stretch whose torque is known at their own time, with that torque."""
-    time = recording.time[rows]
-    sent = time - delay
-    known = (time[0] <= sent) & (sent <= time[-1])
-    torque = [np.interp(sent[known], time, signal) for signal in recording.torque[rows].T]
-    return rows[known], np.column_stack(torque)
+class _Stretch:
+    """
+    States without gaps between them.
+
+    Attributes
+    ----------
+    known : ndarray of shape (n_known,)
+        States whose torque is known at their own time.
+    """
+
+    def __init__(self, recording: Recording, rows: NDArray[np.intp], delay: float) -> None:
+        time = recording.time[rows]
+        sent = time - delay
+        self.known = rows[(time[0] <= sent) & (sent <= time[-1])]
+        self.n_known = len(self.known)
+        self._recording, self._rows, self._delay, self._time = recording, rows, delay, time
+
+    def time(self, block: slice) -> NDArray[np.float64]:
+        """Times of some of the known ones, s."""
+        return self._recording.time[self.known[block]]
+
+    def signals(self, block: slice) -> NDArray[np.float64]:
+        """Their positions, and their torques at their own time, (n, 2 n_joints), rad and Nm."""
+        sent = self.time(block) - self._delay
+        # Only those between which these were sent.
+        first = max(int(np.searchsorted(self._time, sent[0], side="right")) - 1, 0)
+        last = int(np.searchsorted(self._time, sent[-1])) + 1
+        torque = self._recording.torque[self._rows[first:last]]
+        columns = [np.interp(sent, self._time[first:last], signal) for signal in torque.T]
+        return np.column_stack([self._recording.position[self.known[block]], *columns])
 
 
-def _select(
-    recording: Recording,
-    settings: SampleSettings,
-    X: NDArray[np.float64],
-    reason: NDArray[np.uint8],
-) -> None:
-    """Mark the samples that are thinned out or too slow."""
-    n_joints = len(recording.joint_names)
-    if settings.minimum_speed is not None:
-        speed = np.abs(X[:, n_joints : 2 * n_joints]).max(axis=1)
-        still = (reason == Rejection.NONE) & (speed < settings.minimum_speed)
-        reason[still] = Rejection.STANDING_STILL
-    if settings.sample_rate is not None:
-        rows = np.flatnonzero(reason == Rejection.NONE)
+class _Selection:
+    """
+    Which states become samples; the others are marked in `reason`.
+
+    Of each interval of the sample rate the first one does. None are smoothed in vain, which takes
+    most of the time, unless their speed must be known.
+    """
+
+    def __init__(
+        self, recording: Recording, settings: SampleSettings, reason: NDArray[np.uint8]
+    ) -> None:
+        self._recording, self._settings, self._reason = recording, settings, reason
+        self._slot = -1.0
+
+    def before_smoothing(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Whether states (n,), the next in time, may become samples."""
+        if self._settings.minimum_speed is not None:
+            return np.ones(len(rows), dtype=bool)
+        return self._first_of_slots(rows)
+
+    def after_smoothing(self, rows: NDArray[np.intp], x: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Whether those of them (n,) with inputs (n, 3 n_joints) do."""
+        if self._settings.minimum_speed is None:
+            return np.ones(len(rows), dtype=bool)
+        n_joints = x.shape[1] // 3
+        speed = np.abs(x[:, n_joints : 2 * n_joints]).max(axis=1)
+        chosen = speed >= self._settings.minimum_speed
+        self._reason[rows[~chosen]] = Rejection.STANDING_STILL
+        chosen[chosen] = self._first_of_slots(rows[chosen])
+        return chosen
+
+    def _first_of_slots(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+        if self._settings.sample_rate is None or not rows.size:
+            return np.ones(len(rows), dtype=bool)
         # The small number keeps a sample that falls on a boundary on its upper side.
-        slot = np.floor(recording.time[rows] * settings.sample_rate + 1e-6)
-        reason[rows[np.diff(slot, prepend=-1.0) == 0.0]] = Rejection.THINNED
+        slot = np.floor(self._recording.time[rows] * self._settings.sample_rate + 1e-6)
+        first = np.diff(slot, prepend=self._slot) != 0.0
+        self._slot = float(slot[-1])
+        self._reason[rows[~first]] = Rejection.THINNED
+        return first

@@ -18,7 +18,13 @@ BLOCK = 2048
 """Windows fitted at a time: bounds the memory to some 10 MB."""
 
 
-def smooth(time: Array, signals: Array, half_width: int, order: int) -> tuple[Array, Array, Array]:
+def smooth(
+    time: Array,
+    signals: Array,
+    half_width: int,
+    order: int,
+    centres: NDArray[np.intp] | None = None,
+) -> tuple[Array, Array, Array]:
     r"""
     Fit a polynomial around every sample; its value and derivatives are the filter's output.
 
@@ -37,10 +43,13 @@ def smooth(time: Array, signals: Array, half_width: int, order: int) -> tuple[Ar
         Samples on each side of the centre; the window holds 2 half_width + 1.
     order : int
         Degree of the polynomial, at least 2 and less than the window.
+    centres : ndarray of shape (c,), int, optional
+        Samples at which the result is wanted, each with a full window around it; all of these if
+        not given.
 
     Returns
     -------
-    value, first, second : ndarray of shape (max(n - 2 half_width, 0), m)
+    value, first, second : ndarray of shape (c, m)
         Smoothed signals and their derivatives with respect to time.
 
     Raises
@@ -54,21 +63,24 @@ def smooth(time: Array, signals: Array, half_width: int, order: int) -> tuple[Ar
             f"the order of the filter is {order}; expected 2 to {width - 1} for a window of "
             f"{width} samples"
         )
-    count = max(len(time) - width + 1, 0)
-    result = np.empty((3, count, signals.shape[1]))
-    for start in range(0, count, BLOCK):
-        block = slice(start, min(start + BLOCK, count))
-        samples = slice(start, block.stop + width - 1)
-        weights = _weights(time[samples], half_width, order)
-        windows = sliding_window_view(signals[samples], width, axis=0)  # (block, m, width)
-        result[:, block] = np.einsum("dbw,bmw->dbm", weights, windows, optimize=True)
+    if centres is None:
+        centres = np.arange(half_width, len(time) - half_width)
+    result = np.empty((3, len(centres), signals.shape[1]))
+    if not len(centres):
+        return result[0], result[1], result[2]
+    times = sliding_window_view(time, width)
+    windows = sliding_window_view(signals, width, axis=0)  # (n - 2 half_width, m, width)
+    for start in range(0, len(centres), BLOCK):
+        block = slice(start, start + BLOCK)
+        rows = centres[block] - half_width
+        weights = _weights(times[rows], order)
+        result[:, block] = np.einsum("dbw,bmw->dbm", weights, windows[rows], optimize=True)
     return result[0], result[1], result[2]
 
 
-def _weights(time: Array, half_width: int, order: int) -> Array:
-    """Weights of value, first and second derivative, (3, n - 2 half_width, width)."""
-    windows = sliding_window_view(time, 2 * half_width + 1)
-    offset = windows - windows[:, half_width, np.newaxis]
+def _weights(windows: Array, order: int) -> Array:
+    """Weights of value, first and second derivative, (3, b, width), of times (b, width)."""
+    offset = windows - windows[:, windows.shape[1] // 2, np.newaxis]
     # Powers of numbers within about +-1 keep the normal equations well conditioned.
     scale = 0.5 * (windows[:, -1] - windows[:, 0])[:, np.newaxis]
     powers = (offset / scale)[..., np.newaxis] ** np.arange(order + 1)
