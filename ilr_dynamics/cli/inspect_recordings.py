@@ -17,13 +17,20 @@ from ilr_dynamics.cli.findings_table import format_findings
 from ilr_dynamics.cli.inspection_report import write_inspection_report
 from ilr_dynamics.cli.learning_options import add_learning_options, parse_learning_options
 from ilr_dynamics.exceptions import IlrDynamicsError
-from ilr_dynamics.inspection import Inspection, Severity, inspect_recording
+from ilr_dynamics.inspection import (
+    Inspection,
+    Severity,
+    inspect_recording,
+    with_model_torque,
+    with_samples,
+)
 from ilr_dynamics.learning import LearningSettings
 from ilr_dynamics.robot.description import load_description
 
 __all__ = ["main"]
 
 SOUND, FLAWED, UNREADABLE = 0, 1, 2
+BAR = "{desc}: {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}]"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,12 +51,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options, settings = parse_learning_options(_parser(), arguments)
         settings = _of_the_arm(options, settings)
-        inspections = [
-            inspect_recording(bag, settings)
-            for bag in tqdm(options.bags, desc="inspecting", disable=None)
-        ]
+        inspections = _inspect(options.bags, settings)
         if options.html is not None:
-            write_inspection_report(options.html, inspections)
+            write_inspection_report(
+                options.html,
+                [
+                    with_model_torque(with_samples(inspection, settings), settings)
+                    for inspection in inspections
+                ],
+            )
     except (IlrDynamicsError, OSError) as error:
         print(f"inspect: {error}", file=sys.stderr)
         return UNREADABLE
@@ -58,6 +68,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         print("\n\n".join(format_findings(inspection) for inspection in inspections))
     return max(map(_status, inspections))
+
+
+def _inspect(bags: Sequence[str], settings: LearningSettings) -> list[Inspection]:
+    """Inspect recordings, with a bar in a terminal that moves inside a large one too."""
+    inspections = []
+    with tqdm(total=len(bags), desc="inspecting", bar_format=BAR, disable=None) as bar:
+        for number, bag in enumerate(bags):
+
+            def show(_: str, share: float, __: float, number: int = number) -> None:
+                bar.update(number + share - bar.n)
+
+            inspections.append(inspect_recording(bag, settings, show))
+            show("", 1.0, 0.0)
+    return inspections
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -15,7 +15,7 @@ from ilr_dynamics.cli.learning_options import add_learning_options, parse_learni
 from ilr_dynamics.cli.stage_bar import StageBar
 from ilr_dynamics.cli.table import format_table
 from ilr_dynamics.exceptions import IlrDynamicsError, LearnerError, SnapshotError
-from ilr_dynamics.inspection import Inspection, Severity, inspect_recording
+from ilr_dynamics.inspection import Inspection, Severity, inspect_recording, with_samples
 from ilr_dynamics.learning import (
     LearningReport,
     LearningSettings,
@@ -116,7 +116,10 @@ def _train(options: argparse.Namespace, settings: LearningSettings) -> None:
             print(f"train: {text}", file=sys.stderr)
     known = load_compatible_snapshot(options.snapshot, settings) if options.snapshot else None
     with ProgressBar() as progress:
-        inspections = [inspect_recording(bag, settings, progress) for bag in options.bags]
+        inspections = [
+            with_samples(inspect_recording(bag, settings, progress), settings)
+            for bag in options.bags
+        ]
     parts = [_usable(inspection, settings, options.accept_worse) for inspection in inspections]
     with ProgressBar() as progress:
         model, report = learn(concatenate(parts), settings, known, progress, options.bags)

@@ -3,6 +3,14 @@
 """What is wrong with a recording, before anything learns from it."""
 
 from .finding import KINDS, Finding, Severity
-from .inspect_recording import Inspection, inspect_recording
+from .inspect_recording import Inspection, inspect_recording, with_model_torque, with_samples
 
-__all__ = ["KINDS", "Finding", "Inspection", "Severity", "inspect_recording"]
+__all__ = [
+    "KINDS",
+    "Finding",
+    "Inspection",
+    "Severity",
+    "inspect_recording",
+    "with_model_torque",
+    "with_samples",
+]

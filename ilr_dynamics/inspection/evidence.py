@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from scipy.ndimage import minimum_filter1d
 
 from ..recording import Recording, Samples, SampleSettings, training_samples
+from ..recording.joint_state import NANOSECONDS
 from ..robot.description import RobotDescription
 from ..robot.rigid_body import RigidBodyModel
+from .spread_states import spread_states
 
 __all__ = ["Evidence", "MotionTerms", "motion_terms"]
 
@@ -113,15 +115,29 @@ class Evidence:
             torque_limit=None,
             minimum_speed=None,
         )
-        self.samples: Samples = training_samples(recording, everything)
-        """Every state with its torque as it was sent or reported, smoothed alike."""
+        spread = spread_states(recording, everything, ENOUGH)
+        self.samples: Samples = training_samples(spread.recording, everything)
+        """States with their torques as they were sent or reported, smoothed alike: every one, or
+        of a long recording those around the rows."""
+        self._centres = spread.centres
         self.nominal_gravity = np.zeros(3) if compensated else np.array([0.0, 0.0, -9.81])
 
     @cached_property
     def rows(self) -> Rows:
         """Samples that are compared, spread over the recording."""
         n = self.samples.n_used
-        return np.unique(np.linspace(0, n - 1, min(n, ENOUGH)).round().astype(np.intp))
+        if self._centres is None:
+            return np.unique(np.linspace(0, n - 1, min(n, ENOUGH)).round().astype(np.intp))
+        # Both are the same quotient of the same integers, so that they are equal or far apart.
+        time = (self._centres - self.recording.stamp[0]) / NANOSECONDS
+        rows = np.minimum(np.searchsorted(self.samples.time, time), n - 1)
+        return rows[self.samples.time[rows] == time]
+
+    @property
+    def duration(self) -> float:
+        """Time that the rows stand for, s."""
+        n = self.samples.n_used if self._centres is None else len(self.recording.stamp)
+        return n * self.recording.period
 
     @cached_property
     def moving(self) -> NDArray[np.bool_]:

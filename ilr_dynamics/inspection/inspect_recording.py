@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,13 +18,14 @@ from ..learning.settings import LearningSettings
 from ..recording import Recording, Samples, training_samples
 from ..recording.recording import without_jumps
 from ..robot.description import RobotDescription, load_description
+from ..robot.rigid_body import RigidBodyModel
 from .evidence import Evidence
 from .finding import Finding, Severity
 from .motion_findings import degrees_finding, motion_findings
 from .timing_findings import position_findings, timing_findings
 from .torque_findings import torque_findings
 
-__all__ = ["Inspection", "inspect_recording"]
+__all__ = ["Inspection", "inspect_recording", "with_model_torque", "with_samples"]
 
 Array = NDArray[np.float64]
 
@@ -43,9 +44,10 @@ class Inspection:
     recording : Recording or None
         Usable states; None if it cannot be read.
     samples : Samples or None
-        What would be learned from; None if nothing can be.
+        What would be learned from (`with_samples`); None if nothing can be.
     model_torque : ndarray of shape (n, n_joints) or None
-        Torque of the described rigid bodies at the samples, Nm; None without a description.
+        Torque of the described rigid bodies at the samples, Nm (`with_model_torque`); None without
+        a description.
     position_limits : ndarray of shape (n_joints, 2) or None
         Lower and upper, rad, of the description.
     torque_limit, velocity_limit : ndarray of shape (n_joints,) or None
@@ -121,10 +123,9 @@ def inspect_recording(
         description = load_description(settings.robot, settings.tool_frame)
     progress("reading", 0.0, math.nan)
     try:
-        recording = read_states(uri, settings)
+        recording = read_states(uri, settings, progress)
     except (RecordingError, FileAccessError) as error:
         return Inspection(str(uri), (_unreadable(str(error)),), unusable=error)
-    progress("reading", 0.5, math.nan)
     inspection = _inspect(str(uri), recording, settings, description)
     progress("reading", 1.0, math.nan)
     return inspection
@@ -139,25 +140,42 @@ def _inspect(
     torque_limit = settings.samples.torque_limit
     if torque_limit is None and description is not None:
         torque_limit = description.torque_limit.tolist()
-    findings, recording, evidence = _findings(recording, settings, description, torque_limit)
-    samples = unusable = None
-    try:
-        samples = training_samples(recording, settings.samples)
-    except RecordingError as error:
-        unusable = error
+    findings, recording = _findings(recording, settings, description, torque_limit)
     return Inspection(
         uri,
         findings,
         recording,
-        samples,
-        None if samples is None or evidence is None else _model_torque(samples, evidence),
-        None
+        position_limits=None
         if description is None
         else np.column_stack([description.position_lower, description.position_upper]),
-        _as_array(torque_limit),
-        _as_array(settings.samples.velocity_limit),
-        unusable,
+        torque_limit=_as_array(torque_limit),
+        velocity_limit=_as_array(settings.samples.velocity_limit),
     )
+
+
+def with_samples(inspection: Inspection, settings: LearningSettings) -> Inspection:
+    """Add what would be learned from, or why nothing can be: findings come without."""
+    if inspection.recording is None:
+        return inspection
+    try:
+        samples = training_samples(inspection.recording, settings.samples)
+    except RecordingError as error:
+        return replace(inspection, unusable=error)
+    return replace(inspection, samples=samples)
+
+
+def with_model_torque(inspection: Inspection, settings: LearningSettings) -> Inspection:
+    """Add the described arm's torque at the samples, which takes some 60 us each."""
+    samples = inspection.samples
+    if samples is None or settings.robot is None:
+        return inspection
+    model = RigidBodyModel(load_description(settings.robot, settings.tool_frame))
+    held = np.array([0.0, 0.0, -9.81]) if settings.driver_compensates_gravity else np.zeros(3)
+    torque = [
+        model.inverse_dynamics(*np.split(x, 3)) - model.gravity_columns(x[: len(x) // 3]) @ held
+        for x in samples.X
+    ]
+    return replace(inspection, model_torque=np.array(torque))
 
 
 def _findings(
@@ -165,22 +183,21 @@ def _findings(
     settings: LearningSettings,
     description: RobotDescription | None,
     torque_limit: Sequence[float] | None,
-) -> tuple[tuple[Finding, ...], Recording, Evidence | None]:
-    """All findings, the worst first; the states without jumps; what torques were judged by."""
+) -> tuple[tuple[Finding, ...], Recording]:
+    """All findings, the worst first, and the states without jumps."""
     if description is not None:
         # Before jumps are looked for: degrees change as fast as no arm.
         degrees = degrees_finding(recording.position, description, settings.joint_names)
         if degrees is not None:
-            return (degrees,), recording, None
+            return (degrees,), recording
     found = list(timing_findings(recording, settings.samples))
-    evidence = None
     try:
         n_clock_steps = len(recording.breaks)
         recording = without_jumps(
             recording, settings.samples.velocity_limit, settings.samples.continuous_joints
         )
     except RecordingError as error:
-        return (_jumping(str(error)), *found), recording, None
+        return (_jumping(str(error)), *found), recording
     found += position_findings(recording, n_clock_steps)
     try:
         evidence = Evidence(
@@ -193,7 +210,7 @@ def _findings(
         found += torque_findings(evidence, _as_array(torque_limit))
     order = list(Severity)
     found.sort(key=lambda finding: -order.index(finding.severity))
-    return tuple(found), recording, evidence
+    return tuple(found), recording
 
 
 def _as_array(values: Sequence[float] | None) -> Array | None:
@@ -215,16 +232,3 @@ def _too_little(text: str) -> Finding:
         text,
         "record a motion of some ten seconds in which all joints move",
     )
-
-
-def _model_torque(samples: Samples, evidence: Evidence) -> Array | None:
-    """Torque of the described arm at the samples."""
-    if evidence.model is None:
-        return None
-    gravity = np.array([0.0, 0.0, -9.81]) - evidence.nominal_gravity
-    torque = [
-        evidence.model.inverse_dynamics(*np.split(x, 3))
-        - evidence.model.gravity_columns(x[: len(x) // 3]) @ gravity
-        for x in samples.X
-    ]
-    return np.array(torque)

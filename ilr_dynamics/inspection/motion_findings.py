@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from ..recording.position_tracks import encoder_steps
 from ..robot.description import RobotDescription
 from .evidence import Evidence
 from .finding import Finding, Severity
@@ -30,6 +31,8 @@ COARSE = 1e-3
 SLOW = 0.05
 # Beyond its limits by this factor a position is in another unit.
 FAR_OUT = 2.0
+# States of which percentiles are taken, at least.
+MANY = 100_000
 
 
 def motion_findings(evidence: Evidence) -> Iterator[Finding]:
@@ -133,17 +136,16 @@ def _velocity(kind: str, joint: str, slope: float, text: str) -> Finding:
 
 
 def _encoders(evidence: Evidence) -> Iterator[Finding]:
-    step = np.abs(np.diff(evidence.recording.position, axis=0))
-    for j, joint in enumerate(evidence.joints):
-        steps = step[:, j][step[:, j] > 0.0]
-        if len(steps) and steps.min() > COARSE:
+    steps = encoder_steps(evidence.recording.position)
+    for step, joint in zip(steps.tolist(), evidence.joints, strict=True):
+        if step > COARSE:
             yield Finding(
                 "coarse_encoder",
                 Severity.INFO,
-                f"the position of {joint} is in steps of {steps.min():.2g} rad",
+                f"the position of {joint} is in steps of {step:.2g} rad",
                 "accelerations are coarse: a longer SampleSettings.filter_window helps",
                 joint=joint,
-                value=float(steps.min()),
+                value=step,
                 unit="rad",
             )
 
@@ -162,6 +164,8 @@ def degrees_finding(
         With the limits of the joints.
     joints : tuple of str
     """
+    # Enough for percentiles.
+    position = position[:: max(1, len(position) // MANY)]
     lower, upper = description.position_lower, description.position_upper
     width = upper - lower
     low, high = np.percentile(position, [1.0, 99.0], axis=0)

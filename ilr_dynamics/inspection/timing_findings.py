@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..recording import Recording, SampleSettings
 from .finding import Finding, Severity
@@ -50,8 +51,10 @@ def timing_findings(recording: Recording, settings: SampleSettings) -> Iterator[
 
 
 def _rate(recording: Recording) -> Finding:
+    # In place: of an hour's states each array takes as much as the stamps.
     step = np.diff(recording.time)
-    jitter = float(np.median(np.abs(step - recording.period))) / recording.period
+    step -= recording.period
+    jitter = float(np.median(np.abs(step, out=step), overwrite_input=True)) / recording.period
     return Finding(
         "rate",
         Severity.INFO,
@@ -67,7 +70,7 @@ def _gaps(recording: Recording, settings: SampleSettings) -> Iterator[Finding]:
     step = np.diff(recording.time)
     gaps = np.flatnonzero(step > settings.max_gap * recording.period)
     gaps = np.setdiff1d(gaps + 1, recording.breaks)
-    missing = int(np.round(step / recording.period - 1.0).clip(0.0).sum())
+    missing = int(_missing(step, recording.period))
     if not missing:
         return
     expected = missing + len(recording.stamp)
@@ -85,6 +88,14 @@ def _gaps(recording: Recording, settings: SampleSettings) -> Iterator[Finding]:
         to_s=float(recording.time[at + 1]),
         value=missing / expected,
     )
+
+
+def _missing(step: NDArray[np.float64], period: float) -> float:
+    """States that are missing between those that are there, whose steps (n,) are given, s."""
+    missing = step / period
+    missing -= 1.0
+    np.round(missing, out=missing)
+    return float(np.maximum(missing, 0.0, out=missing).sum())
 
 
 def _clock(recording: Recording) -> Iterator[Finding]:

@@ -60,7 +60,7 @@ def find_delay(evidence: Evidence) -> tuple[float, float]:
     described = evidence.terms.torque + evidence.terms.gravity @ evidence.nominal_gravity
     slipping = evidence.slipping[known]
     cost = np.zeros(len(delays))
-    every = evidence.samples.n_used * period / len(evidence.rows)
+    every = evidence.duration / len(evidence.rows)
     n_own = min(every / CORRELATION_S, 1.0)
     for joint in np.flatnonzero(fast):
         rows = slipping[:, joint]

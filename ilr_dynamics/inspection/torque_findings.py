@@ -79,7 +79,10 @@ def _saturation(evidence: Evidence, limit: Array | None) -> Iterator[Finding]:
     if limit is None:
         return
     torque = evidence.recording.torque
-    at = np.abs(torque) >= 0.999 * limit
+    # One joint at a time: all torques together take as much memory again.
+    at = np.column_stack(
+        [np.abs(one) >= 0.999 * most for one, most in zip(torque.T, limit, strict=True)]
+    )
     for j in np.flatnonzero(_flat_tops(torque) & ~at.any(axis=0)):
         level = float(np.abs(torque[:, j]).max())
         yield Finding(
@@ -110,11 +113,14 @@ def _saturation(evidence: Evidence, limit: Array | None) -> Iterator[Finding]:
 
 def _flat_tops(torque: Array) -> NDArray[np.bool_]:
     """Whether each joint's torque is at its largest value far more often than near it."""
-    size = np.abs(torque)
-    top = size.max(axis=0)
-    at = (size >= top).mean(axis=0)
-    near = (size >= 0.98 * top).mean(axis=0) - at
-    return np.asarray((top > 0.0) & (at > SATURATED) & (at > 2.0 * near) & (at < 1.0))
+    return np.array([_is_flat_top(np.abs(one)) for one in torque.T])
+
+
+def _is_flat_top(size: Array) -> bool:
+    top = size.max()
+    at = (size >= top).mean()
+    near = (size >= 0.98 * top).mean() - at
+    return bool(top > 0.0 and at > SATURATED and at > 2.0 * near and at < 1.0)
 
 
 def _constant(evidence: Evidence) -> Iterator[Finding]:
@@ -147,8 +153,11 @@ def _unit(evidence: Evidence, limit: Array | None) -> Finding | None:
         unit = unit_of_limits(X, torque[known], model[known], limit.tolist())
         if unit:
             return _scaled(f"the torques are {unit} of each joint's limit; expected Nm", None)
-        if (np.abs(evidence.recording.torque) >= limit).any(axis=1).mean() > 0.5:
-            largest = float((np.abs(evidence.recording.torque) / limit).max())
+        beyond = np.zeros(len(evidence.recording.stamp), dtype=bool)
+        for one, most in zip(evidence.recording.torque.T, limit, strict=True):
+            beyond |= np.abs(one) >= most
+        if beyond.mean() > 0.5:
+            largest = float((np.abs(evidence.recording.torque).max(axis=0) / limit).max())
             return _scaled(
                 f"most torques are beyond their limits, up to {largest:.3g} times", largest
             )

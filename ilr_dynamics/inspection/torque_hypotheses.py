@@ -127,8 +127,7 @@ class _Fit:
         self._X = evidence.samples.X[evidence.rows]
         self._torque, known = evidence.torque(delay)
         self.slips = evidence.slipping & known[:, np.newaxis]
-        period = evidence.recording.period
-        duration = period * evidence.samples.n_used * np.count_nonzero(known) / len(known)
+        duration = evidence.duration * np.count_nonzero(known) / len(known)
         self._n = max(min(duration / CORRELATION_S, float(np.count_nonzero(known))), 4.0)
         self._floor = FLOOR * np.sqrt(np.mean(self._torque[known] ** 2, axis=0)) + 1e-9
 

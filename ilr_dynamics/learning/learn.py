@@ -36,6 +36,8 @@ Progress = Callable[[str, float, float], None]
 """Called with the stage ("reading", "learning" or "saving"), the share of it that is done, and
 the lower bound of the newest iteration in nats per sample (NaN before the first)."""
 
+# What of the time of reading goes by until states are read from a large recording.
+READ = 0.7
 # The newest samples judge an update, by a model that has not learned them. They do not calibrate
 # its intervals: they mostly repeat a motion that is in the recording already, and factors found on
 # them made intervals on other motions narrower than they were.
@@ -117,15 +119,20 @@ def read_samples(
         It lies outside the allowed directories.
     """
     progress("reading", 0.0, math.nan)
-    recording = read_states(bag_uri, settings)
-    progress("reading", 0.5, math.nan)
+    recording = read_states(bag_uri, settings, progress)
+    progress("reading", READ, math.nan)
     samples = training_samples(recording, settings.samples)
     progress("reading", 1.0, math.nan)
     return samples
 
 
-def read_states(bag_uri: str | Path, settings: LearningSettings) -> Recording:
-    """Read a recording's usable states; parameters and errors as of `read_samples`."""
+def read_states(
+    bag_uri: str | Path, settings: LearningSettings, progress: Progress = ignore_progress
+) -> Recording:
+    """Read a recording's usable states; parameters and errors as of `read_samples`.
+
+    When they are read, `READ` of the stage is done.
+    """
     return read_recording(
         bag_uri,
         settings.joint_names,
@@ -134,6 +141,7 @@ def read_states(bag_uri: str | Path, settings: LearningSettings) -> Recording:
         driver_compensates_gravity=settings.driver_compensates_gravity,
         limits=settings.limits,
         directories=settings.directories,
+        progress=lambda share: progress("reading", READ * share, math.nan),
     )
 
 

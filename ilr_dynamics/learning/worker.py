@@ -24,7 +24,7 @@ from typing import IO, Any
 
 from ..exceptions import IlrDynamicsError, SnapshotError
 from ..file_access import resolve_allowed
-from ..inspection import inspect_recording
+from ..inspection import inspect_recording, with_samples
 from ..inspection.finding import Severity
 from ..process_lifetime import die_with_parent
 from ..regression.mixture_regressor import MixtureRegressor
@@ -81,6 +81,7 @@ def _update(job: UpdateJob, progress: Progress) -> dict[str, Any]:
     if job.snapshot is not None:
         known = load_compatible_snapshot(job.snapshot, job.settings)
     inspection = inspect_recording(job.bag_uri, job.settings, progress)
+    inspection = with_samples(inspection, job.settings)
     samples = inspection.required_samples()
     model, report = learn(samples, job.settings, known, progress, [job.bag_uri])
     findings = [

@@ -94,7 +94,7 @@ class Recording:
     @cached_property
     def period(self) -> float:
         """Nominal (median) time between states, s."""
-        return float(np.median(np.diff(self.stamp))) / NANOSECONDS
+        return float(np.median(np.diff(self.stamp), overwrite_input=True)) / NANOSECONDS
 
 
 def read_recording(

@@ -17,7 +17,7 @@ from .joint_state import NANOSECONDS, Rejection, count_rejections
 from .recording import Recording, describe_rejections, without_jumps
 from .smoothing import smooth
 
-__all__ = ["SampleSettings", "Samples", "concatenate", "training_samples"]
+__all__ = ["SampleSettings", "Samples", "concatenate", "half_window", "training_samples"]
 
 # States that are smoothed at a time: bounds the memory to some MB.
 BLOCK = 1 << 14
@@ -216,6 +216,11 @@ def training_samples(recording: Recording, settings: SampleSettings = DEFAULT_SE
     )
 
 
+def half_window(settings: SampleSettings, period: float) -> int:
+    """States on each side of one that the filter smooths it with, at a period in s."""
+    return max(round(0.5 * settings.filter_window / period), settings.filter_order // 2 + 1)
+
+
 def _check_settings(settings: SampleSettings, n_joints: int) -> None:
     for name in ("filter_window", "max_gap", "sample_rate", "minimum_samples"):
         value = getattr(settings, name)
@@ -244,9 +249,7 @@ def _smooth_stretches(
     """Inputs and torques of the samples; the other states are marked in `reason`."""
     n_joints = len(recording.joint_names)
     X, Y = GrowingArray(np.float64, 3 * n_joints), GrowingArray(np.float64, n_joints)
-    half_width = max(
-        round(0.5 * settings.filter_window / recording.period), settings.filter_order // 2 + 1
-    )
+    half_width = half_window(settings, recording.period)
     delay = settings.command_delay if recording.commanded else settings.effort_delay
     selection = _Selection(recording, settings, reason)
     for rows in _stretches(recording, settings, np.flatnonzero(reason == Rejection.NONE)):

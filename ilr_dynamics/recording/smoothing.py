@@ -73,20 +73,23 @@ def smooth(
     for start in range(0, len(centres), BLOCK):
         block = slice(start, start + BLOCK)
         rows = centres[block] - half_width
-        weights = _weights(times[rows], order)
-        result[:, block] = np.einsum("dbw,bmw->dbm", weights, windows[rows], optimize=True)
+        result[:, block] = _fit(times[rows], windows[rows], order)
     return result[0], result[1], result[2]
 
 
-def _weights(windows: Array, order: int) -> Array:
-    """Weights of value, first and second derivative, (3, b, width), of times (b, width)."""
-    offset = windows - windows[:, windows.shape[1] // 2, np.newaxis]
+def _fit(times: Array, windows: Array, order: int) -> Array:
+    """Value, first and second derivative (3, b, m) at the centres of windows (b, m, width)."""
+    offset = times - times[:, times.shape[1] // 2, np.newaxis]
     # Powers of numbers within about +-1 keep the normal equations well conditioned.
-    scale = 0.5 * (windows[:, -1] - windows[:, 0])[:, np.newaxis]
-    powers = (offset / scale)[..., np.newaxis] ** np.arange(order + 1)
-    gram = np.swapaxes(powers, 1, 2) @ powers
-    derivatives = np.broadcast_to(
-        np.diag([1.0, 1.0, 2.0] + [0.0] * (order - 2))[:, :3], (len(windows), order + 1, 3)
+    scale = 0.5 * (times[:, -1] - times[:, 0])[:, np.newaxis]
+    x = offset / scale
+    powers = np.empty((len(x), order + 1, x.shape[1]))
+    powers[:, 0] = 1.0
+    # Multiplied up: a power of floats takes some ten times as long.
+    for k in range(order):
+        np.multiply(powers[:, k], x, out=powers[:, k + 1])
+    gram = powers @ np.swapaxes(powers, 1, 2)
+    coefficients = np.linalg.solve(gram, powers @ np.swapaxes(windows, 1, 2))
+    return np.stack(
+        [coefficients[:, 0], coefficients[:, 1] / scale, 2.0 * coefficients[:, 2] / scale**2]
     )
-    coefficients = np.linalg.solve(gram, derivatives) / scale[..., np.newaxis] ** np.arange(3)
-    return np.moveaxis(powers @ coefficients, 2, 0)

@@ -11,7 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ilr_dynamics.inspection import KINDS, Severity, inspect_recording
+from ilr_dynamics.inspection import (
+    KINDS,
+    Severity,
+    inspect_recording,
+    with_model_torque,
+    with_samples,
+)
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
@@ -120,6 +126,7 @@ def test_a_sound_recording_has_nothing_but_information(storage, motion, record, 
     assert found.worst is Severity.INFO and found.refusal == ""
     (delay,) = (finding for finding in found.findings if finding.kind == "torque_delay")
     assert delay.value == pytest.approx(3.0, abs=0.5) and delay.unit == "ms"
+    found = with_model_torque(with_samples(found, arm_of_motion), arm_of_motion)
     assert found.model_torque.shape == found.samples.Y.shape
     assert np.abs(found.model_torque - found.samples.Y).mean() < 4.0
 
