@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..recording import Recording, SampleSettings
+from ..recording.joint_state import NANOSECONDS
+from ..recording.stamp_order import long_steps, short_steps
 from .finding import Finding, Severity
 
 __all__ = ["position_findings", "timing_findings"]
@@ -51,10 +52,10 @@ def timing_findings(recording: Recording, settings: SampleSettings) -> Iterator[
 
 
 def _rate(recording: Recording) -> Finding:
-    # In place: of an hour's states each array takes as much as the stamps.
-    step = np.diff(recording.time)
-    step -= recording.period
-    jitter = float(np.median(np.abs(step, out=step), overwrite_input=True)) / recording.period
+    off = short_steps(recording.stamp)
+    off -= round(recording.period * NANOSECONDS)
+    jitter = float(np.median(np.abs(off, out=off), overwrite_input=True))
+    jitter /= recording.period * NANOSECONDS
     return Finding(
         "rate",
         Severity.INFO,
@@ -67,17 +68,20 @@ def _rate(recording: Recording) -> Finding:
 
 
 def _gaps(recording: Recording, settings: SampleSettings) -> Iterator[Finding]:
-    step = np.diff(recording.time)
-    gaps = np.flatnonzero(step > settings.max_gap * recording.period)
-    gaps = np.setdiff1d(gaps + 1, recording.breaks)
-    missing = int(_missing(step, recording.period))
+    # Those over which a state may be missing.
+    rows = long_steps(recording.stamp, recording.period * NANOSECONDS)
+    step = recording.time[rows + 1] - recording.time[rows]
+    gaps = rows[step > settings.max_gap * recording.period] + 1
+    missing = int(np.round(step / recording.period - 1.0).sum())
     if not missing:
         return
+    of_gap = np.isin(rows + 1, np.setdiff1d(gaps, recording.breaks))
+    gaps = rows[of_gap] + 1
     expected = missing + len(recording.stamp)
     lost = (missing + len(gaps) * settings.filter_window / recording.period) / expected
-    longest = float(step[gaps - 1].max()) if gaps.size else float(step.max())
+    longest = float(step[of_gap].max()) if gaps.size else float(step.max())
     bad = lost > LOST or longest > LONG_GAP
-    at = int(np.argmax(step))
+    at = int(rows[np.argmax(step)])
     yield Finding(
         "dropouts",
         Severity.WARNING if bad else Severity.INFO,
@@ -88,14 +92,6 @@ def _gaps(recording: Recording, settings: SampleSettings) -> Iterator[Finding]:
         to_s=float(recording.time[at + 1]),
         value=missing / expected,
     )
-
-
-def _missing(step: NDArray[np.float64], period: float) -> float:
-    """States that are missing between those that are there, whose steps (n,) are given, s."""
-    missing = step / period
-    missing -= 1.0
-    np.round(missing, out=missing)
-    return float(np.maximum(missing, 0.0, out=missing).sum())
 
 
 def _clock(recording: Recording) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..learning.plausibility import unit_of_limits
+from ..recording.topic_series import BLOCK
 from .evidence import ENOUGH_ROWS, Evidence
 from .finding import Finding, Severity
 from .torque_delay import find_delay
@@ -79,10 +80,9 @@ def _saturation(evidence: Evidence, limit: Array | None) -> Iterator[Finding]:
     if limit is None:
         return
     torque = evidence.recording.torque
-    # One joint at a time: all torques together take as much memory again.
-    at = np.column_stack(
-        [np.abs(one) >= 0.999 * most for one, most in zip(torque.T, limit, strict=True)]
-    )
+    at = np.empty(torque.shape, dtype=bool)
+    for rows in _blocks(torque):
+        at[rows] = np.abs(torque[rows]) >= 0.999 * limit
     for j in np.flatnonzero(_flat_tops(torque) & ~at.any(axis=0)):
         level = float(np.abs(torque[:, j]).max())
         yield Finding(
@@ -113,14 +113,21 @@ def _saturation(evidence: Evidence, limit: Array | None) -> Iterator[Finding]:
 
 def _flat_tops(torque: Array) -> NDArray[np.bool_]:
     """Whether each joint's torque is at its largest value far more often than near it."""
-    return np.array([_is_flat_top(np.abs(one)) for one in torque.T])
+    top = np.maximum(torque.max(axis=0), -torque.min(axis=0))
+    at = _share(torque, top)
+    near = _share(torque, 0.98 * top) - at
+    return np.asarray((top > 0.0) & (at > SATURATED) & (at > 2.0 * near) & (at < 1.0))
 
 
-def _is_flat_top(size: Array) -> bool:
-    top = size.max()
-    at = (size >= top).mean()
-    near = (size >= 0.98 * top).mean() - at
-    return bool(top > 0.0 and at > SATURATED and at > 2.0 * near and at < 1.0)
+def _share(torque: Array, level: Array) -> Array:
+    """Share of the states in which each joint's torque is at a level or beyond, (n_joints,)."""
+    counts = [np.count_nonzero(np.abs(torque[r]) >= level, axis=0) for r in _blocks(torque)]
+    return np.asarray(np.sum(counts, axis=0) / len(torque))
+
+
+def _blocks(torque: Array) -> Iterator[slice]:
+    """Rows that are looked at a time: of an hour all together take as much memory again."""
+    return (slice(start, start + BLOCK) for start in range(0, len(torque), BLOCK))
 
 
 def _constant(evidence: Evidence) -> Iterator[Finding]:
@@ -153,11 +160,10 @@ def _unit(evidence: Evidence, limit: Array | None) -> Finding | None:
         unit = unit_of_limits(X, torque[known], model[known], limit.tolist())
         if unit:
             return _scaled(f"the torques are {unit} of each joint's limit; expected Nm", None)
-        beyond = np.zeros(len(evidence.recording.stamp), dtype=bool)
-        for one, most in zip(evidence.recording.torque.T, limit, strict=True):
-            beyond |= np.abs(one) >= most
-        if beyond.mean() > 0.5:
-            largest = float((np.abs(evidence.recording.torque).max(axis=0) / limit).max())
+        torque = evidence.recording.torque
+        beyond = [(np.abs(torque[rows]) >= limit).any(axis=1) for rows in _blocks(torque)]
+        if np.concatenate(beyond).mean() > 0.5:
+            largest = float((np.maximum(torque.max(axis=0), -torque.min(axis=0)) / limit).max())
             return _scaled(
                 f"most torques are beyond their limits, up to {largest:.3g} times", largest
             )

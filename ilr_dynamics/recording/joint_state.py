@@ -63,7 +63,8 @@ class Rejection(IntEnum):
 
 def count_rejections(reasons: NDArray[np.uint8]) -> Counter[str]:
     """Count the rejections of each kind, leaving out those that did not occur."""
-    counts = np.bincount(reasons, minlength=len(Rejection))
+    # Most are none, and would be converted to 64 bits each.
+    counts = np.bincount(reasons[reasons != Rejection.NONE], minlength=len(Rejection))
     return Counter(
         {
             reason.name.lower(): int(counts[reason])

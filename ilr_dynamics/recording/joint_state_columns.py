@@ -116,9 +116,10 @@ class JointStateColumns:
             self._rejections.pop(frozenset(required)).finish(),
         )
         self._rejections.clear()
-        if self._received.in_order:
+        received, self._received = self._received, Receipts()
+        if received.in_order:
             return series
-        rows = np.argsort(self._received.times(), kind="stable")
+        rows = np.argsort(received.times(), kind="stable")
         sound = series.rejection == Rejection.NONE
         by_place = np.count_nonzero(np.diff(series.stamp[sound]) < 0)
         by_receipt = np.count_nonzero(np.diff(series.stamp[rows][sound[rows]]) < 0)

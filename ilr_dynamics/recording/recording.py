@@ -20,7 +20,7 @@ from .joint_state_columns import JointStateColumns
 from .joint_state_layout import FIELDS
 from .message_collector import BagLimits, MessageTaker, absolute_topic
 from .position_tracks import DEFAULT_VELOCITY, follow_positions
-from .stamp_order import judge_stamps
+from .stamp_order import judge_stamps, median_step
 from .topic_series import TopicSeries, keep_rows, rises, take_rows
 from .torque_join import join_torques
 
@@ -89,12 +89,16 @@ class Recording:
     @cached_property
     def time(self) -> NDArray[np.float64]:
         """Time since the first state, shape (n,), s."""
-        return (self.stamp - self.stamp[:1]) / NANOSECONDS
+        time = np.empty(len(self.stamp))
+        # Without an array of integers between, which would take as much again.
+        np.subtract(self.stamp, self.stamp[:1], out=time, casting="unsafe")
+        time /= NANOSECONDS
+        return time
 
     @cached_property
     def period(self) -> float:
         """Nominal (median) time between states, s."""
-        return float(np.median(np.diff(self.stamp), overwrite_input=True)) / NANOSECONDS
+        return median_step(self.stamp) / NANOSECONDS
 
 
 def read_recording(
@@ -159,18 +163,19 @@ def read_recording(
     _check_gravity(bag, driver_compensates_gravity, commanded, uri)
 
     series = states.finish(OF_STATES if commanded else WITH_EFFORT)
+    answers = commands.finish(OF_COMMANDS)
     _check_joints(series.rejection, states.names, joints, state_topic, uri)
     n_states = len(series.stamp)
     series, part, reasons = _in_order(series)
     if commanded:
-        answers = commands.finish(OF_COMMANDS)
         _check_joints(answers.rejection, commands.names, joints, list(takers)[1], uri)
         of_states, of_commands = takers
         series, reason = join_torques(
             series, answers, lambda: (bag.places(of_states), bag.places(of_commands))
         )
         reasons.append(reason)
-        part = part[reason == Rejection.NONE]
+        if (reason != Rejection.NONE).any():
+            part = part[reason == Rejection.NONE]
     rejected = count_rejections(np.concatenate(reasons))
 
     n = len(series.stamp)
