@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,10 +16,10 @@ from ..recording.topic_series import BLOCK
 
 __all__ = ["SpreadStates", "spread_states"]
 
-Rows = NDArray[np.intp]
+Array = NDArray[np.float64]
 
 # Around a state, s: what a joint did before it, and where its torque may come from.
-BEFORE, AFTER = 0.25, 0.1
+BEFORE, AFTER = 0.2, 0.08
 
 
 @dataclass(frozen=True)
@@ -81,20 +81,30 @@ def spread_states(recording: Recording, settings: SampleSettings, enough: int) -
 
 def _extremes(recording: Recording, half: int) -> Iterator[int]:
     """States at which a joint is at an end of its range, or fastest over a filter's window."""
+    n, width, stamp = len(recording.stamp), 2 * half, recording.stamp
     for position in recording.position.T:
-        yield int(np.argmin(position))
-        yield int(np.argmax(position))
-        yield _fastest(recording.stamp, position, 2 * half)
+
+        def place(rows: slice, position: Array = position) -> Array:
+            return position[rows]
+
+        def other_way(rows: slice, position: Array = position) -> Array:
+            return -position[rows]
+
+        def speed(rows: slice, position: Array = position) -> Array:
+            later = slice(rows.start + width, rows.stop + width)
+            return np.abs(position[later] - position[rows]) / (stamp[later] - stamp[rows])
+
+        yield _largest(n, place)
+        yield _largest(n, other_way)
+        yield half + _largest(n - width, speed)
 
 
-def _fastest(stamp: NDArray[np.int64], position: NDArray[np.float64], width: int) -> int:
-    """Middle of the states (width + 1) over which a joint moves fastest."""
-    largest, where = -1.0, 0
-    for start in range(0, len(stamp) - width, BLOCK):
-        rows = slice(start, start + BLOCK + width)
-        change = np.abs(position[rows][width:] - position[rows][:-width])
-        speed = change / (stamp[rows][width:] - stamp[rows][:-width])
-        at = int(np.argmax(speed))
-        if speed[at] > largest:
-            largest, where = float(speed[at]), start + at + width // 2
+def _largest(n: int, values: Callable[[slice], Array]) -> int:
+    """Row of the largest of n values, of which a block is made at a time."""
+    largest, where = -np.inf, 0
+    for start in range(0, n, BLOCK):
+        block = values(slice(start, min(start + BLOCK, n)))
+        at = int(np.argmax(block))
+        if block[at] > largest:
+            largest, where = float(block[at]), start + at
     return where

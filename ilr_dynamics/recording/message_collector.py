@@ -20,7 +20,7 @@ MAX_NAME = 1024
 MAX_TOPICS = 10_000
 # Messages of a topic that are handed on at a time, and their bytes: enough that what a block costs
 # by itself is little beside what its messages cost.
-BLOCK, BLOCK_BYTES = 4096, 4 * 1024**2
+BLOCK, BLOCK_BYTES = 2048, 1024**2
 
 
 @dataclass(frozen=True)

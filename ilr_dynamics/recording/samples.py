@@ -20,7 +20,7 @@ from .smoothing import smooth
 __all__ = ["SampleSettings", "Samples", "concatenate", "half_window", "training_samples"]
 
 # States that are smoothed at a time: bounds the memory to some MB.
-BLOCK = 1 << 14
+BLOCK = 1 << 13
 
 
 @dataclass(frozen=True)

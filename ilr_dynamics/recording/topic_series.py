@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 __all__ = ["BLOCK", "TopicSeries", "keep_rows", "rises", "take_rows"]
 
-BLOCK = 1 << 16
+BLOCK = 1 << 14
 """Rows that are worked on at a time, where all at once would take as much memory again."""
 
 
