@@ -199,6 +199,19 @@ def test_what_unpacks_to_more_than_allowed_is_refused(motion, tmp_path, mode):
         read_messages(path, ["/joint_states"], limits)
 
 
+def test_a_packed_file_leaves_room_on_the_disk(motion, tmp_path, monkeypatch):
+    store, path = get_typestore(Stores.ROS2_JAZZY), tmp_path / "bag"
+    with compressed_writer(path, "mcap", "FILE") as writer:
+        topic = writer.add_connection(
+            "/joint_states", "sensor_msgs/msg/JointState", typestore=store
+        )
+        writer.write(topic, 1, bytes(50_000))
+    assert len(read_messages(path, ["/joint_states"]).messages["/joint_states"]) == 1
+    monkeypatch.setattr("ilr_dynamics.recording.bag.SHARE_OF_DISK", 1e-12)
+    with pytest.raises(RecordingError, match="unpacks to more than the allowed"):
+        read_messages(path, ["/joint_states"])
+
+
 def test_links_out_of_the_allowed_directories_are_refused(motion, write_bag, storage, tmp_path):
     path = write_bag(motion.states(), storage)
     allowed = tmp_path / "allowed"
