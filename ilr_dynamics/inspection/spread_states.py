@@ -19,7 +19,7 @@ __all__ = ["SpreadStates", "spread_states"]
 Array = NDArray[np.float64]
 
 # Around a state, s: what a joint did before it, and where its torque may come from.
-BEFORE, AFTER = 0.2, 0.08
+BEFORE, AFTER = 0.16, 0.06
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from .torque_hypotheses import Hypothesis, best_hypothesis
 __all__ = ["torque_findings"]
 
 Array = NDArray[np.float64]
+Measured = NDArray[np.floating]
 
 # Nats by which a mistake must explain the torques better than none to be worth a warning, as more
 # than a hundred of them are compared, and to refuse a recording.
@@ -111,7 +112,7 @@ def _saturation(evidence: Evidence, limit: Array | None) -> Iterator[Finding]:
         )
 
 
-def _flat_tops(torque: Array) -> NDArray[np.bool_]:
+def _flat_tops(torque: Measured) -> NDArray[np.bool_]:
     """Whether each joint's torque is at its largest value far more often than near it."""
     top = np.maximum(torque.max(axis=0), -torque.min(axis=0))
     at = _share(torque, top)
@@ -119,13 +120,13 @@ def _flat_tops(torque: Array) -> NDArray[np.bool_]:
     return np.asarray((top > 0.0) & (at > SATURATED) & (at > 2.0 * near) & (at < 1.0))
 
 
-def _share(torque: Array, level: Array) -> Array:
+def _share(torque: Measured, level: Measured) -> Array:
     """Share of the states in which each joint's torque is at a level or beyond, (n_joints,)."""
     counts = [np.count_nonzero(np.abs(torque[r]) >= level, axis=0) for r in _blocks(torque)]
     return np.asarray(np.sum(counts, axis=0) / len(torque))
 
 
-def _blocks(torque: Array) -> Iterator[slice]:
+def _blocks(torque: Measured) -> Iterator[slice]:
     """Rows that are looked at a time: of an hour all together take as much memory again."""
     return (slice(start, start + BLOCK) for start in range(0, len(torque), BLOCK))
 
@@ -160,10 +161,15 @@ def _unit(evidence: Evidence, limit: Array | None) -> Finding | None:
         unit = unit_of_limits(X, torque[known], model[known], limit.tolist())
         if unit:
             return _scaled(f"the torques are {unit} of each joint's limit; expected Nm", None)
-        torque = evidence.recording.torque
-        beyond = [(np.abs(torque[rows]) >= limit).any(axis=1) for rows in _blocks(torque)]
+        recorded = evidence.recording.torque
+        beyond = [
+            (np.abs(recorded[rows]) >= limit.astype(recorded.dtype)).any(axis=1)
+            for rows in _blocks(recorded)
+        ]
         if np.concatenate(beyond).mean() > 0.5:
-            largest = float((np.maximum(torque.max(axis=0), -torque.min(axis=0)) / limit).max())
+            largest = float(
+                (np.maximum(recorded.max(axis=0), -recorded.min(axis=0)) / limit).max()
+            )
             return _scaled(
                 f"most torques are beyond their limits, up to {largest:.3g} times", largest
             )

@@ -9,19 +9,12 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from .growing_array import GrowingArray
-from .joint_state import JointStateDecoder, Rejection
+from .joint_state import TYPES, JointStateDecoder, Rejection
 from .receipts import Receipts
 from .topic_series import TopicSeries, take_rows
 
 __all__ = ["JointStateColumns"]
 
-# Velocities are looked at and not learned from: seven digits say all that a driver knows of them.
-# Positions are differentiated twice, and torques compared with limits that they may equal.
-TYPES: dict[str, type[np.floating]] = {
-    "position": np.float64,
-    "velocity": np.float32,
-    "effort": np.float64,
-}
 # Share of stamps that go back beyond which messages were not written as they came.
 SHUFFLED = 0.01
 
@@ -85,9 +78,7 @@ class JointStateColumns:
         self._received.append(received)
         self._stamp.append(block.stamp)
         for field, array in self._fields.items():
-            # What does not fit into 32 bits is no velocity.
-            with np.errstate(over="ignore"):
-                array.append(block.fields[field])
+            array.append(block.fields[field])
         for required, array in self._rejections.items():
             array.append(block.rejection(required))
 

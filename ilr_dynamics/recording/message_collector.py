@@ -34,8 +34,8 @@ class BagLimits:
         Size of the files of the bag, and of what they hold when it is unpacked, in bytes. It
         bounds the time; nothing of that is kept.
     max_memory : int
-        Of what is kept of the messages on the topics that are read, in bytes: some 110 a state and
-        its command of four joints, 170 of seven. The default holds three hours at 1 kHz of seven.
+        Of what is kept of the messages on the topics that are read, in bytes: some 90 a state and
+        its command of four joints, 140 of seven. The default holds four hours at 1 kHz of seven.
     max_message_bytes : int
         Size of one message on these topics, in bytes; the default holds a joint state of a
         thousand joints.

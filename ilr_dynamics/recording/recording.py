@@ -60,7 +60,7 @@ class Recording:
         Measured, rad.
     velocity : ndarray of shape (n, n_joints), float32
         Measured, rad/s; NaN where the driver gives none. It is looked at and not learned from.
-    torque : ndarray of shape (n, n_joints)
+    torque : ndarray of shape (n, n_joints), float32
         Nm: the torque commanded in answer to the state, or the effort the state reports.
     commanded : bool
         Whether `torque` are commands (else reported efforts): they differ in when they act.
@@ -79,7 +79,7 @@ class Recording:
     stamp: NDArray[np.int64]
     position: NDArray[np.float64]
     velocity: NDArray[np.floating]
-    torque: NDArray[np.float64]
+    torque: NDArray[np.floating]
     commanded: bool
     driver_compensates_gravity: bool
     rejected: Counter[str]

@@ -239,7 +239,8 @@ def _saturated(recording: Recording, settings: SampleSettings) -> NDArray[np.int
         return np.array([], dtype=np.intp)
     saturated = np.zeros(len(recording.stamp), dtype=bool)
     for torque, limit in zip(recording.torque.T, settings.torque_limit, strict=True):
-        saturated |= np.abs(torque) >= limit
+        # Rounded alike, so that a torque at its limit is at it still.
+        saturated |= np.abs(torque) >= torque.dtype.type(limit)
     return np.flatnonzero(saturated)
 
 

@@ -55,7 +55,7 @@ def join_torques(
 
 def _join_in_order(
     states: TopicSeries, commands: TopicSeries
-) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
     """Torques of the states that have one; their rows are moved up among those of all commands."""
     effort = commands.fields["effort"]
     reason = np.full(len(states.stamp), Rejection.NO_TORQUE, dtype=np.uint8)
@@ -75,7 +75,7 @@ def _join_in_order(
 
 def _join_in_disorder(
     states: TopicSeries, commands: TopicSeries, places: Places
-) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
     """Torques of the states that have one, and why others have none."""
     # With the rejection as second key, a sound command comes before a damaged one.
     order = np.lexsort((commands.rejection, commands.stamp))

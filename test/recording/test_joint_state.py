@@ -38,8 +38,8 @@ def test_values_are_mapped_by_name_whatever_the_order(names, values, stamp):
     place = [names.index(joint) for joint in JOINTS]
     assert series.stamp[0] == stamp
     np.testing.assert_array_equal(series.position[0], q[place])
-    np.testing.assert_array_equal(series.velocity[0], qd[place])
-    np.testing.assert_array_equal(series.effort[0], tau[place])
+    np.testing.assert_array_equal(series.velocity[0], qd[place].astype(np.float32))
+    np.testing.assert_array_equal(series.effort[0], tau[place].astype(np.float32))
 
 
 def test_order_may_change_between_messages():
@@ -93,3 +93,9 @@ def test_any_bytes_are_decoded_or_rejected(data, with_header):
 def test_counts_name_only_what_occurred():
     reason = np.array([0, Rejection.THINNED, Rejection.NOT_FINITE, Rejection.THINNED], np.uint8)
     assert count_rejections(reason) == {"not_finite": 1, "thinned": 2}
+
+
+def test_torques_that_do_not_fit_are_not_finite():
+    message = encode_joint_state(0, JOINTS, np.ones(3), effort=[1.0, 1e300, 1.0])
+    assert reasons([message]) == [Rejection.NONE]
+    assert reasons([message], ["position", "effort"]) == [Rejection.NOT_FINITE]

@@ -38,7 +38,8 @@ def message(draw):
 
 def _alone(data, joints):
     block = joint_state.JointStateBlock(1, len(joints))
-    joint_state.JointStateDecoder(joints)._decode_one(data, 0, block)
+    with np.errstate(over="ignore"):
+        joint_state.JointStateDecoder(joints)._decode_one(data, 0, block)
     return block
 
 

@@ -34,7 +34,7 @@ def test_states_and_torques_come_back(motion, write_bag, storage):
     np.testing.assert_allclose(recording.time, time[:, 0], atol=1e-12)
     np.testing.assert_array_equal(recording.position, motion.position(time))
     np.testing.assert_array_equal(recording.velocity, motion.velocity(time).astype(np.float32))
-    np.testing.assert_array_equal(recording.torque, motion.torque(time))
+    np.testing.assert_array_equal(recording.torque, motion.torque(time).astype(np.float32))
     assert recording.rejected == {}
 
 
@@ -49,7 +49,9 @@ def test_effort_of_the_states_serves_without_commands(motion, write_bag):
     path = write_bag(motion.states(effort=True))
     recording = read_recording(path, motion.joints)
     assert not recording.commanded
-    np.testing.assert_array_equal(recording.torque, motion.torque(motion.seconds(motion.stamps)))
+    np.testing.assert_array_equal(
+        recording.torque, motion.torque(motion.seconds(motion.stamps)).astype(np.float32)
+    )
 
 
 def test_commands_can_be_ignored_in_favour_of_effort(motion, write_bag):
@@ -71,7 +73,7 @@ def test_messages_overtaken_on_the_way_are_put_in_order(motion, write_bag, data)
     recording = read_recording(path, motion.joints)
     np.testing.assert_array_equal(recording.stamp, motion.stamps[:40])
     np.testing.assert_array_equal(
-        recording.torque, motion.torque(motion.seconds(motion.stamps[:40]))
+        recording.torque, motion.torque(motion.seconds(motion.stamps[:40])).astype(np.float32)
     )
 
 
@@ -109,7 +111,7 @@ def test_what_follows_a_clock_set_back_does_not_go_on_from_what_was_before(
     assert recording.rejected == {} and recording.breaks == (700,)
     assert (np.diff(recording.stamp) > 0).all()
     np.testing.assert_array_equal(recording.position, motion.position(time))
-    np.testing.assert_array_equal(recording.torque, motion.torque(time))
+    np.testing.assert_array_equal(recording.torque, motion.torque(time).astype(np.float32))
     samples = training_samples(recording, SampleSettings())
     assert samples.rejected["filter_edge"] > 2 * samples.rejected["filter_edge"] // 3
     q, _, qdd = np.split(samples.X, 3, axis=1)
