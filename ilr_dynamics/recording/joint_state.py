@@ -8,12 +8,14 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rosbags.serde import SerdeError
 from rosbags.typesys import Stores, get_typestore
+from rosbags.typesys.store import Typestore
 
 from ..exceptions import RecordingError
 from .joint_state_layout import FIELDS, JointStateLayout
@@ -21,7 +23,6 @@ from .joint_state_layout import FIELDS, JointStateLayout
 __all__ = [
     "JOINT_STATE",
     "TYPES",
-    "TYPESTORE",
     "JointSeries",
     "JointStateBlock",
     "JointStateDecoder",
@@ -29,10 +30,10 @@ __all__ = [
     "count_rejections",
     "decode_joint_states",
     "encode_joint_state",
+    "typestore",
 ]
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
-TYPESTORE = get_typestore(Stores.ROS2_JAZZY)
 
 NANOSECONDS = 1_000_000_000
 
@@ -47,6 +48,12 @@ TYPES: dict[str, type[np.floating]] = {
 MAX_LAYOUTS, MAX_SIZES = 8, 64
 # Messages that are decoded one by one, which takes some 40 us each: a minute's worth of them.
 MAX_ALONE = 1_000_000
+
+
+@cache
+def typestore() -> Typestore:
+    """Definitions of ROS 2's messages; a tenth of the start of nodes that read no recordings."""
+    return get_typestore(Stores.ROS2_JAZZY)
 
 
 class Rejection(IntEnum):
@@ -235,7 +242,7 @@ class JointStateDecoder:
         """Note the joints of the first message that can be read."""
         readable = np.flatnonzero(block.rejection(()) != Rejection.UNREADABLE)
         if readable.size:
-            message: Any = TYPESTORE.deserialize_cdr(messages[int(readable[0])], JOINT_STATE)
+            message: Any = typestore().deserialize_cdr(messages[int(readable[0])], JOINT_STATE)
             self.names, self._any_read = tuple(message.name), True
 
     def _decode_alike(self, messages: Sequence[bytes], block: JointStateBlock) -> list[int]:
@@ -328,7 +335,7 @@ class JointStateDecoder:
 def _deserialised(data: bytes) -> Any | None:
     """Joint state of a CDR; None if it is none."""
     try:
-        return TYPESTORE.deserialize_cdr(data, JOINT_STATE)
+        return typestore().deserialize_cdr(data, JOINT_STATE)
     except (SerdeError, IndexError, MemoryError):
         return None
 
@@ -375,7 +382,7 @@ def encode_joint_state(
     bytes
         CDR, little endian.
     """
-    types = TYPESTORE.types
+    types = typestore().types
     seconds, nanoseconds = divmod(int(stamp), NANOSECONDS)
     time = types["builtin_interfaces/msg/Time"](sec=seconds, nanosec=nanoseconds)
     message = types[JOINT_STATE](
@@ -385,4 +392,4 @@ def encode_joint_state(
         velocity=np.asarray(velocity, dtype=np.float64),
         effort=np.asarray(effort, dtype=np.float64),
     )
-    return bytes(TYPESTORE.serialize_cdr(message, JOINT_STATE, little_endian=True))
+    return bytes(typestore().serialize_cdr(message, JOINT_STATE, little_endian=True))

@@ -16,7 +16,7 @@ from rosbags.interfaces import Connection
 from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
 
 from ..exceptions import RecordingError
-from .joint_state import JOINT_STATE, TYPESTORE, encode_joint_state
+from .joint_state import JOINT_STATE, encode_joint_state, typestore
 
 __all__ = ["STORAGES", "RecordingWriter"]
 
@@ -91,7 +91,7 @@ class RecordingWriter:
         """
         if topic not in self._connections:
             self._connections[topic] = self._writer.add_connection(
-                topic, JOINT_STATE, typestore=TYPESTORE
+                topic, JOINT_STATE, typestore=typestore()
             )
             self._counts[topic] = 0
 
