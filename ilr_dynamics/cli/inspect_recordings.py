@@ -14,7 +14,6 @@ from pathlib import Path
 from tqdm import tqdm
 
 from ilr_dynamics.cli.findings_table import format_findings
-from ilr_dynamics.cli.inspection_report import write_inspection_report
 from ilr_dynamics.cli.learning_options import add_learning_options, parse_learning_options
 from ilr_dynamics.exceptions import IlrDynamicsError
 from ilr_dynamics.inspection import (
@@ -53,6 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings = _of_the_arm(options, settings)
         inspections = _inspect(options.bags, settings)
         if options.html is not None:
+            # Who wants no pictures need not wait for Matplotlib, nor have room for it.
+            from ilr_dynamics.cli.inspection_report import write_inspection_report
+
             write_inspection_report(
                 options.html,
                 [

@@ -26,10 +26,14 @@ class GrowingArray:
         Of the numbers.
     n_columns : int or None
         None: a row is one number.
+    expected : int
+        Rows that will come at most, if that is known: as long as they have not, they take no real
+        memory.
     """
 
-    def __init__(self, dtype: DTypeLike, n_columns: int | None = None) -> None:
-        self._rows = np.empty((0,) if n_columns is None else (0, n_columns), dtype=dtype)
+    def __init__(self, dtype: DTypeLike, n_columns: int | None = None, expected: int = 0) -> None:
+        shape = (expected,) if n_columns is None else (expected, n_columns)
+        self._rows = np.empty(shape, dtype=dtype)
         self._n = 0
 
     def __len__(self) -> int:

@@ -249,7 +249,11 @@ def _smooth_stretches(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Inputs and torques of the samples; the other states are marked in `reason`."""
     n_joints = len(recording.joint_names)
-    X, Y = GrowingArray(np.float64, 3 * n_joints), GrowingArray(np.float64, n_joints)
+    most = len(reason)
+    if settings.sample_rate is not None:
+        most = min(most, int(recording.time[-1] * settings.sample_rate) + 2)
+    X = GrowingArray(np.float64, 3 * n_joints, most)
+    Y = GrowingArray(np.float64, n_joints, most)
     half_width = half_window(settings, recording.period)
     delay = settings.command_delay if recording.commanded else settings.effort_delay
     selection = _Selection(recording, settings, reason)
