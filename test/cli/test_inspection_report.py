@@ -185,7 +185,7 @@ def _first_states(recording: Recording, count: int) -> Recording:
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, 1e300, 0.0])
 def test_senseless_values_are_no_reason_to_fail(of_pendulum, page_of, wrong):
     recording = of_pendulum.recording
-    velocity, torque = np.full(recording.velocity.shape, wrong), recording.torque.copy()
+    velocity, torque = np.full(recording.velocity.shape, wrong), recording.torque.astype(float)
     torque[::7] = wrong
     limits = {"torque_limit": np.array([wrong]), "velocity_limit": np.array([wrong])}
     findings = (replace(DROPOUT, from_s=wrong, to_s=wrong), replace(STILL, from_s=wrong))
