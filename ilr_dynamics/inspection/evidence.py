@@ -15,15 +15,21 @@ from ..recording import Recording, Samples, SampleSettings, training_samples
 from ..robot.description import RobotDescription
 from ..robot.rigid_body import RigidBodyModel
 
-__all__ = ["Evidence", "MotionTerms", "motion_terms"]
+__all__ = ["ENOUGH_ROWS", "GRAVITY", "SIGN_SPEEDS", "Evidence", "MotionTerms", "motion_terms"]
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
+GRAVITY = np.array([0.0, 0.0, -9.81])
+GRAVITY.flags.writeable = False
+"""Of the rigid-body model, in the axes of the base, m/s^2."""
 # States at which torques are compared: ten a second for two minutes.
 ENOUGH = 1200
 # A joint that is slower may stick, rad/s: its torque is then no function of its state.
 SLIPS = 0.03
+# Nor is that of a joint that was just turned round: gears and bearings give by some mrad before
+# all of the friction is back, rad.
+TURNED = 0.01
 # From a row to where its torque may come from, s: half a filter's window and a delay.
 SMEARED = 0.05
 # States in which a joint slips, of which fewer say nothing.
@@ -55,7 +61,7 @@ class MotionTerms:
     load: Array
 
 
-def motion_terms(model: RigidBodyModel, X: Array, gravity: Array) -> MotionTerms:
+def motion_terms(model: RigidBodyModel, X: Array) -> MotionTerms:
     """
     Ask the rigid-body model for the terms of its torque.
 
@@ -64,12 +70,10 @@ def motion_terms(model: RigidBodyModel, X: Array, gravity: Array) -> MotionTerms
     model : RigidBodyModel
     X : ndarray of shape (n, 3 n_joints)
         [q, qd, qdd], rad, rad/s, rad/s^2.
-    gravity : ndarray of shape (3,)
-        Of the model, m/s^2.
     """
     states = [np.split(x, 3) for x in X]
     columns = np.array([model.gravity_columns(state[0]) for state in states])
-    torque = np.array([model.inverse_dynamics(*state) for state in states]) - columns @ gravity
+    torque = np.array([model.inverse_dynamics(*state) for state in states]) - columns @ GRAVITY
     return MotionTerms(torque, columns, np.array([model.last_body_columns(*s) for s in states]))
 
 
@@ -96,6 +100,7 @@ class Evidence:
         compensated: bool,
     ) -> None:
         self.recording = recording
+        self.settings = settings
         self.joints = recording.joint_names
         self.description = description
         steps = settings.command_delay if recording.commanded else settings.effort_delay
@@ -111,7 +116,7 @@ class Evidence:
         )
         self.samples: Samples = training_samples(recording, everything)
         """Every state with its torque as it was sent or reported, smoothed alike."""
-        self.nominal_gravity = np.zeros(3) if compensated else np.array([0.0, 0.0, -9.81])
+        self.nominal_gravity = np.zeros(3) if compensated else GRAVITY
 
     @cached_property
     def rows(self) -> Rows:
@@ -134,7 +139,23 @@ class Evidence:
         n = len(self.joints)
         slips = np.abs(self.samples.X[:, n : 2 * n]) > SLIPS
         width = 2 * round(SMEARED / self.recording.period) + 1
-        return np.asarray(minimum_filter1d(slips, width, axis=0, mode="nearest")[self.rows])
+        slips = minimum_filter1d(slips, width, axis=0, mode="nearest")[self.rows]
+        gone = [self._since_turned(joint) for joint in range(n)]
+        return np.asarray(slips & (np.column_stack(gone) > TURNED))
+
+    def _since_turned(self, joint: int) -> Array:
+        """How far a joint went since it last turned round, at the rows (n,), rad."""
+        n = len(self.joints)
+        position, velocity = self.samples.X[:, joint], self.samples.X[:, n + joint]
+        turns = np.append(0, np.flatnonzero(np.diff(np.signbit(velocity))) + 1)
+        last = turns[np.searchsorted(turns, self.rows, side="right") - 1]
+        return np.asarray(np.abs(position[self.rows] - position[last]))
+
+    @cached_property
+    def described(self) -> Array:
+        """Torque of the described bodies at the rows, (n, n_joints), with the weight it holds."""
+        assert self.terms is not None
+        return self.terms.torque + self.terms.gravity @ self.nominal_gravity
 
     @cached_property
     def model(self) -> RigidBodyModel | None:
@@ -146,7 +167,7 @@ class Evidence:
         """Torques of the described arm at the rows."""
         if self.model is None:
             return None
-        return motion_terms(self.model, self.samples.X[self.rows], np.array([0.0, 0.0, -9.81]))
+        return motion_terms(self.model, self.samples.X[self.rows])
 
     def torque(self, delay: float) -> tuple[Array, NDArray[np.bool_]]:
         """

@@ -148,7 +148,7 @@ class _Fit:
         terms, X, torque = self._terms, self._X, self._torque / factor
         if of_motion is not None:
             X = X @ np.kron(np.eye(3), of_motion)
-            terms = motion_terms(self._model, X, np.array([0.0, 0.0, -9.81]))
+            terms = motion_terms(self._model, X)
         if of_torque is not None:
             torque = torque @ of_torque
         shared = [terms.gravity] if of_gravity else [terms.load] if of_load else []
