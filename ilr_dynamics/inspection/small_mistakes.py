@@ -21,7 +21,7 @@ from .evidence import ENOUGH_ROWS, Evidence
 from .joint_torque import LEAST_LEFT, SCALE, JointTorque, body_columns, own_columns
 from .torque_ripple import with_ripple
 
-__all__ = ["SmallMistake", "best_small_mistake"]
+__all__ = ["SmallMistake", "small_mistakes"]
 
 Array = NDArray[np.float64]
 
@@ -41,16 +41,13 @@ class SmallMistake:
 
     Attributes
     ----------
-    kind : str
-        "gravity" or "payload"; "description" if each joint's share of the described torque
-        differs, as of wrong masses; empty for none.
     gain : float
         Nats by which it explains the torques better than none (Schwarz).
     values : ndarray
-        Added gravity (3,), m/s^2; load (4,), kg and kg m; empty.
+        Added gravity (3,), m/s^2; load (4,), kg and kg m; none of a description each of whose
+        joints takes another share of its torque, as with wrong masses.
     """
 
-    kind: str
     gain: float
     values: Array
 
@@ -67,9 +64,11 @@ class _Joint:
     """Of a squared Nm, in nats."""
 
 
-def best_small_mistake(evidence: Evidence, delay: float) -> tuple[SmallMistake, SmallMistake]:
+def small_mistakes(
+    evidence: Evidence, delay: float
+) -> tuple[SmallMistake, SmallMistake, SmallMistake]:
     """
-    Compare a turned weight, a load and a wrong description.
+    Judge a turned weight, a load and a wrong description.
 
     Parameters
     ----------
@@ -80,22 +79,15 @@ def best_small_mistake(evidence: Evidence, delay: float) -> tuple[SmallMistake, 
 
     Returns
     -------
-    best, next_best : SmallMistake
-        By how much they explain, none among them.
+    gravity, payload, description : SmallMistake
     """
-    joints = list(_joints(evidence, delay))
-    none = SmallMistake("", 0.0, np.zeros(0))
-    if not joints:
-        return none, none
     assert evidence.terms is not None
-    found = [
-        none,
-        _shared("gravity", joints, evidence.terms.gravity),
-        _shared("payload", joints, evidence.terms.load),
+    joints = list(_joints(evidence, delay))
+    return (
+        _shared(joints, evidence.terms.gravity),
+        _shared(joints, evidence.terms.load),
         _described_otherwise(evidence, joints),
-    ]
-    found.sort(key=lambda mistake: -mistake.gain)
-    return found[0], found[1]
+    )
 
 
 def _joints(evidence: Evidence, delay: float) -> Iterator[_Joint]:
@@ -115,7 +107,7 @@ def _joints(evidence: Evidence, delay: float) -> Iterator[_Joint]:
         yield _Joint(joint, rows, y, model, min(spacing / CORRELATION_S, 1.0) / level**2)
 
 
-def _shared(kind: str, joints: list[_Joint], columns: Array) -> SmallMistake:
+def _shared(joints: list[_Joint], columns: Array) -> SmallMistake:
     """Least squares of what all joints share, (n, n_joints, m) in `columns`."""
     m = columns.shape[2]
     matrix, vector, n = np.zeros((m, m)), np.zeros(m), 0.0
@@ -125,8 +117,8 @@ def _shared(kind: str, joints: list[_Joint], columns: Array) -> SmallMistake:
         matrix += of.weight * C @ apart.T
         vector += of.weight * apart @ of.y
         n += of.weight * of.model.level**2 * len(of.rows)
-    values = np.linalg.lstsq(matrix, vector, rcond=1e-10)[0]
-    return SmallMistake(kind, 0.5 * float(values @ vector) - 0.5 * m * np.log(max(n, 1.0)), values)
+    values = np.asarray(np.linalg.lstsq(matrix, vector, rcond=1e-10)[0], dtype=np.float64)
+    return SmallMistake(0.5 * float(values @ vector) - 0.5 * m * np.log(max(n, 1.0)), values)
 
 
 def _described_otherwise(evidence: Evidence, joints: list[_Joint]) -> SmallMistake:
@@ -137,4 +129,4 @@ def _described_otherwise(evidence: Evidence, joints: list[_Joint]) -> SmallMista
         explained = float(of.y @ (of.model.residual(of.y) - scaled.residual(of.y)))
         n = of.weight * of.model.level**2 * len(of.rows)
         gain += 0.5 * of.weight * explained - 0.5 * np.log(max(n, 1.0))
-    return SmallMistake("description", gain, np.zeros(0))
+    return SmallMistake(gain, np.zeros(0))
