@@ -40,8 +40,8 @@ class _Witness:
     model: JointTorque
     cost: Array
 
-    def says(self, delays: Array, about: float, spacing: float) -> tuple[float, float, float]:
-        """Best delay next to one, its standard deviation, s, and what `cost` counts too often.
+    def often(self, delays: Array, about: float, spacing: float) -> float:
+        """How many times too often `cost` counts what it knows, with the level squared, Nm^2.
 
         An error of the model lasts, so that its products with the change of the torque by the
         delay are summed over lags (Newey and West, 1987).
@@ -51,12 +51,10 @@ class _Witness:
         change = (self.y[at + 1] - self.y[at - 1]) / (2.0 * step)
         left, change = self.model.residual(np.stack([self.y[at], change]))
         known = float(change @ change) + 1e-300
-        best = delays[at] - float(left @ change) / known
-        near = float(np.clip(best, delays[at - 1], delays[at + 1])) - delays[at]
+        late = np.clip(float(left @ change) / known, -step, step)
         product = np.zeros(self.rows[-1] + 1)
-        product[self.rows] = (left + near * change) * change
-        variance = _of_sum(product, max(round(ALIKE / spacing), 1))
-        return best, np.sqrt(variance) / known, max(variance / known, 1e-300)
+        product[self.rows] = (left - late * change) * change
+        return max(_of_sum(product, max(round(ALIKE / spacing), 1)) / known, 1e-300)
 
 
 def find_delay(evidence: Evidence) -> tuple[float, float]:
@@ -87,16 +85,39 @@ def find_delay(evidence: Evidence) -> tuple[float, float]:
     spacing = evidence.samples.n_used * period / len(evidence.rows)
     about = [float(delays[np.argmin(witness.cost)]) for witness in witnesses]
     for _ in range(N_ROUNDS):
-        said = [
-            witness.says(delays, near, spacing)
+        times = [
+            witness.often(delays, near, spacing)
             for witness, near in zip(witnesses, about, strict=True)
         ]
-        costs = [0.5 * w.cost / often for w, (_, _, often) in zip(witnesses, said, strict=True)]
-        delay, spread = _least(delays, np.sum(costs, axis=0))
-        about = [delay] * len(witnesses)
+        costs = np.array([0.5 * w.cost / often for w, often in zip(witnesses, times, strict=True)])
+        best = int(np.argmin(costs.sum(axis=0)))
+        about = [float(delays[best])] * len(witnesses)
+    if best in (0, len(delays) - 1):
+        return float(delays[best]), float("inf")
+    return _agreed(delays[best - 1 : best + 2], costs[:, best - 1 : best + 2])
+
+
+def _agreed(delays: Array, costs: Array) -> tuple[float, float]:
+    """Delay that joints agree on, and its standard deviation, s.
+
+    Parameters
+    ----------
+    delays : ndarray of shape (3,)
+        About the best, s.
+    costs : ndarray of shape (n_joints, 3)
+        Nats, which near the best are parabolas. What noise adds is the same at all three.
+    """
+    step = float(delays[1] - delays[0])
+    slopes = (costs[:, 2] - costs[:, 0]) / (2.0 * step)
+    curvatures = (costs[:, 0] - 2.0 * costs[:, 1] + costs[:, 2]) / step**2
+    if curvatures.sum() <= 0.0:
+        return float(delays[1]), float("inf")
+    shift = -float(slopes.sum() / curvatures.sum())
     # Joints that contradict each other are less certain than each of them seems (Birge, 1932).
-    apart = [((best - delay) / own) ** 2 for best, own, _ in said]
-    return delay, spread * max(1.0, float(np.sqrt(np.sum(apart) / max(len(said) - 1, 1))))
+    certain = curvatures > 0.0
+    apart = (slopes + curvatures * shift)[certain] ** 2 / curvatures[certain]
+    factor = max(1.0, float(apart.sum()) / max(len(apart) - 1, 1))
+    return float(delays[1]) + shift, float(np.sqrt(factor / curvatures.sum()))
 
 
 def _witnesses(evidence: Evidence, delays: Array) -> Iterator[_Witness]:
@@ -129,17 +150,3 @@ def _of_sum(product: Array, lags: int) -> float:
         for lag in range(1, min(lags + 1, len(product)))
     ]
     return max(alone + 2.0 * sum(pairs), alone)
-
-
-def _least(delays: Array, cost: Array) -> tuple[float, float]:
-    """Place of the least cost, between the delays tried, and its standard deviation, s."""
-    best = int(np.argmin(cost))
-    if best in (0, len(delays) - 1):
-        return float(delays[best]), float("inf")
-    before, here, after = cost[best - 1 : best + 2]
-    curvature = before - 2.0 * here + after
-    if curvature <= 0.0:
-        return float(delays[best]), float("inf")
-    step = float(delays[1] - delays[0])
-    shift = 0.5 * (before - after) / curvature
-    return float(delays[best] + shift * step), float(step / np.sqrt(curvature))

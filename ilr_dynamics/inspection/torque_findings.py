@@ -33,7 +33,7 @@ SATURATED = 0.005
 DELAYED = 0.0006
 # Standard deviation from which on nothing is said about a delay, s, as half a millisecond is asked
 # for; and how many of them are no chance.
-VAGUE, UNUSUAL = 0.0002, 3.5
+VAGUE, UNUSUAL = 0.00025, 3.5
 # Share of a moving joint's torque that motion, weight and friction together explain at least.
 RELATED = 0.4
 # Of what a joint's torque changes by on its way, by the description: less is none.

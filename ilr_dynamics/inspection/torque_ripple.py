@@ -22,9 +22,9 @@ Array = NDArray[np.float64]
 # Waves to the turn of a motor behind gears that are described: pole pairs, slots, and what both
 # have in common. Of a joint whose gears are not: of up to some hundred times as many.
 OF_MOTOR, OF_JOINT = range(1, 61), range(N_WAVES + 1, 400)
-# The wave that explains most of what is left is one if it explains as much: of a thousand that
-# are tried at thirty delays, with a hundred states of their own, chance gives a fifth.
-EXPLAINS = 0.3
+# What noise that the filter passes is alike for, s; and how many times what the best of all waves
+# at all delays explains of it by chance makes one true.
+ALIKE, BEYOND_CHANCE = 0.03, 1.5
 # Two motors of a differential, with two waves each.
 MOST = 4
 
@@ -50,10 +50,14 @@ def with_ripple(
     assert evidence.description is not None
     expected = UNEVEN * float(evidence.description.torque_limit[joint])
     waves = expected * _waves(evidence, joint, rows)
+    every = evidence.samples.n_used * evidence.recording.period / len(evidence.rows)
+    n_own = len(rows) * min(every / ALIKE, 1.0)
+    # Of two parameters chance explains 2 / n, and of many pairs one the logarithm of their number.
+    enough = min(BEYOND_CHANCE * 2.0 * np.log(len(waves) * len(y)) / n_own, 1.0)
     for _ in range(MOST):
         left, apart = model.residual(y), model.residual(waves)
         wave, share = _strongest(left, apart)
-        if share < EXPLAINS:
+        if share < enough:
             break
         model = model.widened(waves[wave].T)
     return model
