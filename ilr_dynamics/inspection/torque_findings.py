@@ -21,9 +21,10 @@ __all__ = ["torque_findings"]
 
 Array = NDArray[np.float64]
 
-# Nats by which a mistake must explain the torques better than none to be worth a warning, as more
-# than a hundred of them are compared, and to refuse a recording.
-CLEAR, CERTAIN = 20.0, 40.0
+# Nats by which a mistake must explain the torques better than none to be worth a warning, and to
+# refuse a recording: more than a hundred are compared, and in slow motion errors of friction last
+# for longer than is assumed, which doubles what chance gives.
+CLEAR, CERTAIN = 40.0, 60.0
 # By this factor a joint's torque must be explained better.
 BETTER = 1.5
 # Share of states at a torque limit that is no accident.
@@ -38,6 +39,8 @@ VAGUE, UNUSUAL = 0.00025, 3.5
 RELATED = 0.4
 # Of what a joint's torque changes by on its way, by the description: less is none.
 NO_SHARE = 0.02
+# Correlation with the described torque, below which a small one is noise.
+ALIKE = 0.5
 # Mistakes that leave nothing of a torque to ask further questions about, and what is said of them.
 EXCHANGED = {
     "wrong_sign": (
@@ -135,9 +138,11 @@ def _constant(evidence: Evidence) -> Iterator[Finding]:
     rounding = 1e-9 * (1.0 + np.abs(Y).max(axis=0))
     constant = evidence.moving & (np.ptp(Y, axis=0) <= rounding)
     if evidence.terms is not None:
-        # Noise of a sensor that measures something else.
-        described = evidence.described
-        constant |= evidence.moving & (np.std(Y, axis=0) < NO_SHARE * np.std(described, axis=0))
+        # Noise of a sensor that measures something else; a torque in another unit is like the
+        # described one.
+        torque, described = Y[evidence.rows], evidence.described
+        small = np.std(torque, axis=0) < NO_SHARE * np.std(described, axis=0)
+        constant |= evidence.moving & small & (_alike(torque, described) < ALIKE)
     for j in np.flatnonzero(constant):
         yield Finding(
             "zero_effort",
@@ -149,6 +154,13 @@ def _constant(evidence: Evidence) -> Iterator[Finding]:
             value=float(Y[0, j]),
             unit="Nm",
         )
+
+
+def _alike(one: Array, other: Array) -> Array:
+    """Size of the correlation (n_joints,) of torques (n, n_joints)."""
+    one, other = one - one.mean(axis=0), other - other.mean(axis=0)
+    size = np.linalg.norm(one, axis=0) * np.linalg.norm(other, axis=0)
+    return np.asarray(np.abs(np.sum(one * other, axis=0)) / (size + 1e-300))
 
 
 def _unit(evidence: Evidence, limit: Array | None) -> Finding | None:
