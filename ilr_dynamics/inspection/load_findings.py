@@ -20,10 +20,11 @@ Array = NDArray[np.float64]
 # Nats by which a mistake must explain the torques better than none. Chance gives a few; errors
 # that last longer than is assumed multiply them.
 CLEAR = 50.0
-# A description whose masses are wrong by some per cent looks like a payload in part: what each
-# joint's share of its torque explains. A payload explains as much of what is left with fewer
-# numbers, but for what its friction does.
-OF_DESCRIPTION = 0.95
+# A description whose masses are wrong by some per cent looks like a payload in part, and more like
+# what each joint's share of its torque explains. A payload explains as much as that with numbers
+# that all joints share, but for chance (nats) and for what its friction does (a share). What is
+# still called a payload then is one as far as the arm's motion can tell.
+BY_CHANCE, BY_FRICTION = 3.0, 0.002
 # Of a torque's rms, of a joint that is moved by its bodies: less is not worth a word.
 LEAST_EFFECT = 0.01
 # Joints whose bodies take less torque, of the most, have friction alone.
@@ -44,9 +45,10 @@ def load_findings(evidence: Evidence, delay: float) -> Iterator[Finding]:
         From a state to the action of its torque, s.
     """
     gravity, payload, description = small_mistakes(evidence, delay)
-    if gravity.gain > max(CLEAR, payload.gain, OF_DESCRIPTION * description.gain):
+    otherwise = (1.0 - BY_FRICTION) * description.gain - BY_CHANCE
+    if gravity.gain > max(CLEAR, payload.gain, otherwise):
         yield from _gravity(gravity.values + evidence.nominal_gravity)
-    elif payload.gain > max(CLEAR, gravity.gain, OF_DESCRIPTION * description.gain):
+    elif payload.gain > max(CLEAR, gravity.gain, otherwise):
         yield from _payload(evidence, payload, delay)
 
 
