@@ -29,9 +29,10 @@ CLEAR, CERTAIN = 40.0, 60.0
 BETTER = 1.5
 # Share of states at a torque limit that is no accident.
 SATURATED = 0.005
-# A delay that is this far from the expected one, s, is another: a third of a period at 500 Hz is
-# how exactly drivers keep theirs.
-DELAYED = 0.0006
+# A delay that is so much longer than the expected one, s, is another: a third of a period at 500 Hz
+# is how exactly drivers keep theirs. What slow buses and filters do adds to it; shorter it is by
+# half a period where a driver does not hold a command, or moves a simulated arm by steps.
+LATE, EARLY = 0.0006, 0.001
 # Standard deviation from which on nothing is said about a delay, s, as half a millisecond is asked
 # for; and how many of them are no chance.
 VAGUE, UNUSUAL = 0.00025, 3.5
@@ -209,7 +210,7 @@ def _exchanged(evidence: Evidence, best: Hypothesis, described: Hypothesis) -> F
 
 def _delay(evidence: Evidence, delay: float, spread: float) -> Finding:
     late = delay - evidence.expected_delay
-    unusual = abs(late) > max(DELAYED, UNUSUAL * spread)
+    unusual = abs(late) > max(LATE if late > 0.0 else EARLY, UNUSUAL * spread)
     return Finding(
         "torque_delay",
         Severity.WARNING if unusual else Severity.INFO,

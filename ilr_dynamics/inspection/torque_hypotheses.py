@@ -34,6 +34,9 @@ Mask = NDArray[np.bool_]
 
 # States that say as much as one would alone: errors of the model last for a quarter of a second.
 CORRELATION_S = 0.25
+# Nats against torques in another unit: where a weight held twice explains them as well, that is
+# what people get wrong; no two units differ by two.
+RARER = 5.0
 # Of the rows, one in so many: states that follow closely say the same.
 THIN = 3
 # Errors below this share of a joint's torque are those of any model, friction foremost: to explain
@@ -165,7 +168,7 @@ class _Fit:
             error = np.abs(of_torque) @ error
         _, described = self._solve(self._torque - self._described, [], own(self._X), slips)
         n_open = values.size + (factor != 1.0)
-        score = 0.5 * n_open * np.log(self._n)
+        score = 0.5 * n_open * np.log(self._n) + RARER * (factor != 1.0)
         variances = ((e**2 + self._floor**2) for e in (factor * error, described))
         score += 0.5 * self._n * float(np.subtract(*(np.log(v).sum() for v in variances)))
         if of_gravity:
