@@ -63,6 +63,12 @@ class JointTorque:
         gram.flat[:: len(gram) + 1] += self.level**2 + 1e-12 * np.trace(gram)
         return np.asarray(y - (y @ A) @ np.linalg.solve(gram, A.T))
 
+    def coefficients(self, y: Array) -> tuple[Array, Array]:
+        """Coefficients (C,) of one torque (n,), and their standard deviations if e is white."""
+        A = self.columns
+        inverse = np.linalg.inv(A.T @ A + self.level**2 * np.eye(A.shape[1]))
+        return inverse @ (A.T @ y), self.level * np.sqrt(np.diag(inverse))
+
     def settled(self, y: Array, least: float) -> JointTorque:
         """Return the model with the level that fits the best of some torques (m, n)."""
         model = self

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..learning.plausibility import unit_of_limits
 from .evidence import ENOUGH_ROWS, Evidence
+from .excitation_findings import offset_findings, unknown_parameters
 from .finding import Finding, Severity
 from .load_findings import load_findings
 from .torque_delay import find_delay
@@ -29,9 +30,9 @@ CLEAR, CERTAIN = 40.0, 60.0
 BETTER = 1.5
 # Share of states at a torque limit that is no accident.
 SATURATED = 0.005
-# A delay that is so much longer than the expected one, s, is another: a third of a period at 500 Hz
-# is how exactly drivers keep theirs. What slow buses and filters do adds to it; shorter it is by
-# half a period where a driver does not hold a command, or moves a simulated arm by steps.
+# A delay that is so much longer than the expected one, s, is another: drivers keep theirs to a
+# third of a period at 500 Hz. What slow buses and filters do adds to it; shorter it is by half a
+# period where a driver does not hold a command, or moves a simulated arm by steps.
 LATE, EARLY = 0.0006, 0.001
 # Standard deviation from which on nothing is said about a delay, s, as half a millisecond is asked
 # for; and how many of them are no chance.
@@ -87,8 +88,10 @@ def torque_findings(evidence: Evidence, torque_limit: Array | None) -> Iterator[
         yield finding if certain else replace(finding, severity=Severity.WARNING)
     else:
         yield from load_findings(evidence, likely)
+        yield from offset_findings(evidence, likely)
         if clear:
             yield _delay(evidence, delay, spread)
+    yield from unknown_parameters(evidence)
     yield from _friction(evidence, best if explained else described)
 
 

@@ -126,6 +126,35 @@ def test_values_are_what_was_wrong(motion, record, arm_of_motion):
     assert value("clock_set_back", "clock_set_back").from_s == pytest.approx(5.0, abs=0.01)
 
 
+def test_a_load_of_few_grams_is_told_from_wrong_masses(motion, record, arm_of_motion):
+    carried = motion.changed(torque=motion.torque + load(motion, 0.1))
+    found = inspect_recording(record(carried, "payload"), arm_of_motion)
+    (payload,) = (finding for finding in found.findings if finding.kind == "payload")
+    assert payload.value == pytest.approx(0.1, abs=0.02)
+    states = zip(motion.position, motion.velocity, motion.acceleration, strict=True)
+    bodies = np.array([MODEL.inverse_dynamics(*state) for state in states])
+    heavy = motion.changed(torque=motion.torque + 0.05 * bodies)
+    assert inspect_recording(record(heavy, "heavy"), arm_of_motion).worst is Severity.INFO
+
+
+def test_an_offset_is_named_with_its_joint(motion, record, arm_of_motion):
+    shifted = motion.changed(torque=motion.torque + np.array([0.0, 0.0, 0.8, 0.0]))
+    found = inspect_recording(record(shifted), arm_of_motion)
+    (offset,) = (finding for finding in found.findings if finding.kind == "offset")
+    assert offset.joint == "j3" and offset.value == pytest.approx(0.8, abs=0.2)
+
+
+def test_what_a_slow_motion_does_not_show_is_counted(motion, record, arm_of_motion):
+    def unknown(motion, name):
+        found = inspect_recording(record(motion, name), arm_of_motion)
+        (finding,) = (f for f in found.findings if f.kind == "unknown_parameters")
+        return finding.value
+
+    # The same way, in a time in which speeds and accelerations show nothing.
+    slow = motion.changed(time=10.0 * motion.time)
+    assert unknown(slow, "slow") > unknown(motion, "fast") >= 0.0
+
+
 def test_an_error_is_a_refusal_with_its_text(motion, record, arm_of_motion):
     found = inspect_recording(record(FAULTS["degrees"](motion)), arm_of_motion)
     assert "positions are in degrees" in found.refusal and "accept_worse" in found.refusal
