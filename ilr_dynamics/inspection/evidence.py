@@ -71,7 +71,7 @@ def motion_terms(model: RigidBodyModel, X: Array) -> MotionTerms:
     X : ndarray of shape (n, 3 n_joints)
         [q, qd, qdd], rad, rad/s, rad/s^2.
     """
-    states = [np.split(x, 3) for x in X]
+    states = list(zip(*np.split(X, 3, axis=1), strict=True))
     columns = np.array([model.gravity_columns(state[0]) for state in states])
     torque = np.array([model.inverse_dynamics(*state) for state in states]) - columns @ GRAVITY
     return MotionTerms(torque, columns, np.array([model.last_body_columns(*s) for s in states]))

@@ -67,7 +67,8 @@ def unknown_parameters(evidence: Evidence) -> Iterator[Finding]:
 
 def _strengths(model: RigidBodyModel, X: Array, torque: Array) -> Array:
     """By how much combinations of likely changes change torques, in units of these, rms."""
-    columns = np.array([model.body_columns(*np.split(x, 3)) for x in X])
+    states = zip(*np.split(X, 3, axis=1), strict=True)
+    columns = np.array([model.body_columns(*state) for state in states])
     size = np.sqrt(np.mean(torque**2, axis=0)) + 1e-9
     bodies = len(columns[0].T) // 10
     expected = np.tile(LEVER ** np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2]), bodies)

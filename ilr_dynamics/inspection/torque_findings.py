@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..learning.plausibility import unit_of_limits
+from ..learning.plausibility import constant_joints, unit_of_limits
 from .evidence import ENOUGH_ROWS, Evidence
 from .excitation_findings import offset_findings, unknown_parameters
 from .finding import Finding, Severity
@@ -139,8 +139,8 @@ def _flat_tops(torque: Array) -> NDArray[np.bool_]:
 
 def _constant(evidence: Evidence) -> Iterator[Finding]:
     Y = evidence.samples.Y
-    rounding = 1e-9 * (1.0 + np.abs(Y).max(axis=0))
-    constant = evidence.moving & (np.ptp(Y, axis=0) <= rounding)
+    constant = np.zeros(Y.shape[1], dtype=bool)
+    constant[constant_joints(evidence.samples)] = True
     if evidence.terms is not None:
         # Noise of a sensor that measures something else; a torque in another unit is like the
         # described one.

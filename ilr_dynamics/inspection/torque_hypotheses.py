@@ -201,7 +201,7 @@ class _Fit:
 
 def _rigid_torque(model: RigidBodyModel, X: Array, gravity: Array) -> Array:
     """Torque (n, n_joints) of the described bodies, Nm, for a gravity."""
-    states = [np.split(x, 3) for x in X]
+    states = list(zip(*np.split(X, 3, axis=1), strict=True))
     torque = np.array([model.inverse_dynamics(*state) for state in states])
     if np.array_equal(gravity, GRAVITY):
         return torque

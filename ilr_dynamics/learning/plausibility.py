@@ -15,7 +15,7 @@ from ..robot.description import load_description
 from ..robot.rigid_body import RigidBodyModel
 from .settings import LearningSettings
 
-__all__ = ["implausible_torques", "unit_of_limits"]
+__all__ = ["constant_joints", "implausible_torques", "unit_of_limits"]
 
 # Of the recorded states: more that were at a torque limit or beyond come from other units.
 MOST = 0.5
@@ -142,13 +142,24 @@ def _share(
     return float(np.linalg.lstsq(parts, torque, rcond=None)[0][0])
 
 
-def _constant_torques(samples: Samples) -> str:
-    """Name the joints that move while their torque does not change: none of a driven arm."""
+def constant_joints(samples: Samples) -> NDArray[np.intp]:
+    """
+    Return the joints that move while their torque does not change.
+
+    Parameters
+    ----------
+    samples : Samples
+    """
     n = len(samples.joint_names)
     moves = np.ptp(samples.X[:, :n], axis=0) >= LEAST_RANGE
     # Smoothing leaves what rounding makes of a constant.
     rounding = 1e-9 * (1.0 + np.abs(samples.Y).max(axis=0))
-    constant = np.flatnonzero(moves & (np.ptp(samples.Y, axis=0) <= rounding))
+    return np.flatnonzero(moves & (np.ptp(samples.Y, axis=0) <= rounding))
+
+
+def _constant_torques(samples: Samples) -> str:
+    """Name the joints that move while their torque does not change: none of a driven arm."""
+    constant = constant_joints(samples)
     if constant.size == 0:
         return ""
     names = ", ".join(samples.joint_names[j] for j in constant)

@@ -137,6 +137,21 @@ def test_a_load_of_few_grams_is_told_from_wrong_masses(motion, record, arm_of_mo
     assert inspect_recording(record(heavy, "heavy"), arm_of_motion).worst is Severity.INFO
 
 
+def test_a_jump_names_its_joint(motion, record, arm_of_motion):
+    slipped = motion.position.copy()
+    slipped[2500:, 1] += 0.3
+    found = inspect_recording(record(motion.changed(position=slipped)), arm_of_motion)
+    (jump,) = (finding for finding in found.findings if finding.kind == "position_jump")
+    assert jump.joint == "j2" and "j2" in jump.text
+
+
+def test_velocities_of_other_joints_are_named_with_both(motion, record, arm_of_motion):
+    swapped = motion.changed(velocity=swap(motion.velocity, 0, 2))
+    found = inspect_recording(record(swapped), arm_of_motion)
+    joints = {finding.joint for finding in found.findings if finding.kind == "velocity_scale"}
+    assert joints == {"j1", "j3"}
+
+
 def test_an_offset_is_named_with_its_joint(motion, record, arm_of_motion):
     shifted = motion.changed(torque=motion.torque + np.array([0.0, 0.0, 0.8, 0.0]))
     found = inspect_recording(record(shifted), arm_of_motion)
