@@ -36,7 +36,7 @@ SATURATED = 0.005
 LATE, EARLY = 0.0006, 0.001
 # Standard deviation from which on nothing is said about a delay, s, as half a millisecond is asked
 # for; and how many of them are no chance.
-VAGUE, UNUSUAL = 0.00025, 3.5
+VAGUE, UNUSUAL = 0.0002, 3.5
 # Share of a moving joint's torque that motion, weight and friction together explain at least.
 RELATED = 0.4
 # Of what a joint's torque changes by on its way, by the description: less is none.
@@ -173,7 +173,8 @@ def _unit(evidence: Evidence, limit: Array | None) -> Finding | None:
     X = evidence.samples.X[evidence.rows][known]
     model = evidence.described
     if limit is not None:
-        unit = unit_of_limits(X, torque[known], model[known], limit.tolist())
+        used = evidence.slipping[known]
+        unit = unit_of_limits(X, torque[known], model[known], limit.tolist(), used)
         if unit:
             return _scaled(f"the torques are {unit} of each joint's limit; expected Nm", None)
         if (np.abs(evidence.recording.torque) >= limit).any(axis=1).mean() > 0.5:
