@@ -403,9 +403,13 @@ def simulate(
     if setup.measured or not setup.commanded:
         size = np.sqrt(np.mean(effort**2, axis=0))
         effort = effort + setup.effort_noise * size * random.standard_normal(effort.shape)
-    return _as_streams(
+    recorded = _as_streams(
         setup, random, time[:n], position, velocity if has_velocity else None, effort, command
     )
+    # Semi-implicit Euler moves by the new velocity: the change of velocity that a torque makes
+    # during a step is in the positions as if it had acted half a step earlier.
+    recorded.delay -= 0.5 * config.physics_step
+    return recorded
 
 
 def _encode(setup: Setup, position: Array, phase: Array) -> Array:

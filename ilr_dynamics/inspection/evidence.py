@@ -17,15 +17,21 @@ from ..robot.description import RobotDescription
 from ..robot.rigid_body import RigidBodyModel
 from .spread_states import spread_states
 
-__all__ = ["Evidence", "MotionTerms", "motion_terms"]
+__all__ = ["ENOUGH_ROWS", "GRAVITY", "SIGN_SPEEDS", "Evidence", "MotionTerms", "motion_terms"]
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
+GRAVITY = np.array([0.0, 0.0, -9.81])
+GRAVITY.flags.writeable = False
+"""Of the rigid-body model, in the axes of the base, m/s^2."""
 # States at which torques are compared: ten a second for two minutes.
 ENOUGH = 1200
 # A joint that is slower may stick, rad/s: its torque is then no function of its state.
 SLIPS = 0.03
+# Nor is that of a joint that was just turned round: gears and bearings give by some mrad before
+# all of the friction is back, rad.
+TURNED = 0.01
 # From a row to where its torque may come from, s: half a filter's window and a delay.
 SMEARED = 0.05
 # States in which a joint slips, of which fewer say nothing.
@@ -35,6 +41,8 @@ ENOUGH_ROWS = 100
 SIGN_SPEEDS = (0.02, 0.2)
 # A joint that moves less shows nothing, rad.
 MOVES = 0.01
+# Between states that follow each other, in nominal periods (`SampleSettings.max_gap`).
+LONGEST_STEP = 3.5
 
 
 @dataclass(frozen=True)
@@ -57,7 +65,7 @@ class MotionTerms:
     load: Array
 
 
-def motion_terms(model: RigidBodyModel, X: Array, gravity: Array) -> MotionTerms:
+def motion_terms(model: RigidBodyModel, X: Array) -> MotionTerms:
     """
     Ask the rigid-body model for the terms of its torque.
 
@@ -66,8 +74,6 @@ def motion_terms(model: RigidBodyModel, X: Array, gravity: Array) -> MotionTerms
     model : RigidBodyModel
     X : ndarray of shape (n, 3 n_joints)
         [q, qd, qdd], rad, rad/s, rad/s^2.
-    gravity : ndarray of shape (3,)
-        Of the model, m/s^2.
     """
     n, n_joints = len(X), X.shape[1] // 3
     torque, columns = np.empty((n, n_joints)), np.empty((n, n_joints, 3))
@@ -76,7 +82,7 @@ def motion_terms(model: RigidBodyModel, X: Array, gravity: Array) -> MotionTerms
         torque[row] = model.inverse_dynamics(*state)
         columns[row] = model.gravity_columns(state[0])
         load[row] = model.last_body_columns(*state)
-    return MotionTerms(torque - columns @ gravity, columns, load)
+    return MotionTerms(torque - columns @ GRAVITY, columns, load)
 
 
 class Evidence:
@@ -102,6 +108,7 @@ class Evidence:
         compensated: bool,
     ) -> None:
         self.recording = recording
+        self.settings = settings
         self.joints = recording.joint_names
         self.description = description
         steps = settings.command_delay if recording.commanded else settings.effort_delay
@@ -120,7 +127,7 @@ class Evidence:
         """States with their torques as they were sent or reported, smoothed alike: every one, or
         of a long recording those around the rows."""
         self._centres = spread.centres
-        self.nominal_gravity = np.zeros(3) if compensated else np.array([0.0, 0.0, -9.81])
+        self.nominal_gravity = np.zeros(3) if compensated else GRAVITY
 
     @cached_property
     def rows(self) -> Rows:
@@ -139,6 +146,11 @@ class Evidence:
         n = self.samples.n_used if self._centres is None else len(self.recording.stamp)
         return n * self.recording.period
 
+    @property
+    def spacing(self) -> float:
+        """Time from a row to the next, on average, s."""
+        return self.duration / len(self.rows)
+
     @cached_property
     def moving(self) -> NDArray[np.bool_]:
         """Whether each joint moves, shape (n_joints,)."""
@@ -154,7 +166,25 @@ class Evidence:
         n = len(self.joints)
         slips = np.abs(self.samples.X[:, n : 2 * n]) > SLIPS
         width = 2 * round(SMEARED / self.recording.period) + 1
-        return np.asarray(minimum_filter1d(slips, width, axis=0, mode="nearest")[self.rows])
+        slips = minimum_filter1d(slips, width, axis=0, mode="nearest")[self.rows]
+        gone = [self._since_turned(joint) for joint in range(n)]
+        return np.asarray(slips & (np.column_stack(gone) > TURNED))
+
+    def _since_turned(self, joint: int) -> Array:
+        """How far a joint went since it last turned round, at the rows (n,), rad."""
+        n = len(self.joints)
+        position, velocity = self.samples.X[:, joint], self.samples.X[:, n + joint]
+        # Beyond a gap, or before a stretch of a long recording, it may have turned.
+        gap = np.diff(self.samples.time) > LONGEST_STEP * self.recording.period
+        turns = np.append(0, np.flatnonzero(np.diff(np.signbit(velocity)) | gap) + 1)
+        last = turns[np.searchsorted(turns, self.rows, side="right") - 1]
+        return np.asarray(np.abs(position[self.rows] - position[last]))
+
+    @cached_property
+    def described(self) -> Array:
+        """Torque of the described bodies at the rows, (n, n_joints), with the weight it holds."""
+        assert self.terms is not None
+        return self.terms.torque + self.terms.gravity @ self.nominal_gravity
 
     @cached_property
     def model(self) -> RigidBodyModel | None:
@@ -166,7 +196,7 @@ class Evidence:
         """Torques of the described arm at the rows."""
         if self.model is None:
             return None
-        return motion_terms(self.model, self.samples.X[self.rows], np.array([0.0, 0.0, -9.81]))
+        return motion_terms(self.model, self.samples.X[self.rows])
 
     def torque(self, delay: float) -> tuple[Array, NDArray[np.bool_]]:
         """
@@ -189,7 +219,7 @@ class Evidence:
         after = np.clip(np.searchsorted(time, at), 1, len(time) - 1)
         step = time[after] - time[after - 1]
         inside = (time[0] <= at) & (at <= time[-1])
-        near = step <= 3.5 * self.recording.period
+        near = step <= LONGEST_STEP * self.recording.period
         share = np.clip((at - time[after - 1]) / step, 0.0, 1.0)[:, np.newaxis]
         torque = (1.0 - share) * self.samples.Y[after - 1] + share * self.samples.Y[after]
         return torque, inside & near

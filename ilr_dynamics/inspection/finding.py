@@ -32,6 +32,7 @@ KINDS = MappingProxyType(
         "rejected_states": "states that are of no use for another reason",
         "no_excitation": "too little motion to learn from",
         "range": "what share of the workspace was visited, and how fast",
+        "unknown_parameters": "masses, centres and inertias that the motion does not show",
         "zero_velocity": "measured velocities that stay zero while the joint moves",
         "velocity_scale": "measured velocities in another unit or of the wrong sign",
         "filtered_velocity": "measured velocities that lag behind",
@@ -47,6 +48,7 @@ KINDS = MappingProxyType(
         "gravity_twice": "the arm's weight is in the torques more than once",
         "payload": "the arm carries more, or less, than the description has",
         "torque_delay": "time from a command to its action, found in the data",
+        "offset": "a constant in a joint's torque that is neither weight nor friction",
         "static_friction": "how much of the torque is dry friction",
         "unrelated_torque": "a torque that has no relation to the motion",
     }

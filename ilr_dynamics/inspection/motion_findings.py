@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import uniform_filter1d
 
 from ..recording.position_tracks import encoder_steps
 from ..robot.description import RobotDescription
@@ -21,10 +22,16 @@ Array = NDArray[np.float64]
 # What velocities may be of the change of positions: a filter damps fast motion by less than a
 # third, and units differ by far more.
 LEAST_SLOPE, LARGEST_SLOPE = 0.6, 1.5
+# Share of velocities that belong to their positions, at least: lag and filters leave nine tenths.
+ALIKE = 0.6
+# Noise of differences of encoder steps lasts shorter, s.
+NOISE_S = 0.1
 # A joint that is slower shows no velocity, rms, rad/s.
 SHOWS_VELOCITY = 0.02
 # A lag that is worth a word, s: more than a control cycle or two.
 LAG = 0.005
+# No filter of a driver lags by as much, s: it would be slower than the arm.
+LARGEST_LAG = 0.05
 # Encoder steps that are worth a word, rad: a thousandth of a turn and a half.
 COARSE = 1e-3
 # Slower everywhere, friction and weight are all that is seen, rad/s.
@@ -98,9 +105,7 @@ def _velocities(evidence: Evidence) -> Iterator[Finding]:
         true, given, change = true[used], given[used], change[used]
         if not len(true) or np.sqrt(np.mean(true**2)) < SHOWS_VELOCITY:
             continue
-        columns = np.column_stack([true, -change])
-        slope, lag = np.linalg.lstsq(columns, given, rcond=None)[0]
-        lag = lag / slope if slope else 0.0
+        slope, lag, alike = _of_change(true, given, change, evidence.recording.period)
         if not given.any():
             yield _velocity(
                 "zero_velocity", joint, 0.0, f"the velocities of {joint} are zero while it moves"
@@ -113,6 +118,14 @@ def _velocities(evidence: Evidence) -> Iterator[Finding]:
                 f"the velocities of {joint} are {slope:.3g} times the change of its positions; "
                 "expected 1, rad/s",
             )
+        elif alike < ALIKE or not -LAG <= lag <= LARGEST_LAG:
+            yield _velocity(
+                "velocity_scale",
+                joint,
+                float(slope),
+                f"the velocities of {joint} do not belong to its positions: {alike:.0%} of them "
+                f"are their change, {1e3 * lag:.0f} ms late; those of another joint?",
+            )
         elif abs(lag) > LAG:
             yield Finding(
                 "filtered_velocity",
@@ -122,6 +135,22 @@ def _velocities(evidence: Evidence) -> Iterator[Finding]:
                 value=1e3 * float(lag),
                 unit="ms",
             )
+
+
+def _of_change(
+    true: Array, given: Array, change: Array, period: float
+) -> tuple[float, float, float]:
+    """What velocities are of the change of positions: factor, lag in s, and share explained.
+
+    Encoder steps make noise of short periods, which is no part of the share.
+    """
+    columns = np.column_stack([true, -change])
+    slope, lag = np.linalg.lstsq(columns, given, rcond=None)[0]
+    width = max(round(NOISE_S / period), 1)
+    smooth = uniform_filter1d(np.column_stack([columns, given]), width, axis=0)
+    left = smooth[:, 2] - smooth[:, :2] @ [slope, lag]
+    alike = 1.0 - float(left @ left) / (float(smooth[:, 2] @ smooth[:, 2]) + 1e-300)
+    return float(slope), float(lag / slope) if slope else 0.0, alike
 
 
 def _velocity(kind: str, joint: str, slope: float, text: str) -> Finding:

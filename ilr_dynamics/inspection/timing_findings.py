@@ -21,6 +21,9 @@ LOST = 0.01
 LONG_GAP = 0.5
 # Jitter of stamps as a share of the period, from which on it is said that they are irregular.
 IRREGULAR = 0.2
+# A step is a jump if it is so many times as long as the longest of so many before and after it:
+# an arm that is accelerated at its most needs longer; and longer than encoders jitter by, rad.
+BEYOND, NEIGHBOURS, LEAST_JUMP = 4.0, 5, 0.01
 # States that cannot be used for these reasons have findings of their own, or are no fault.
 TOLD_ELSEWHERE = {"wrong_stamp", "no_torque"}
 
@@ -133,13 +136,16 @@ def position_findings(recording: Recording, n_clock_steps: int) -> Iterator[Find
     n_anew = len(recording.breaks) - n_clock_steps
     if jumped or n_anew:
         at = float(recording.time[recording.breaks[0]]) if n_anew else None
+        joints = _jumping_joints(recording)
+        of = f", those of {', '.join(joints)}" if joints else ""
         yield Finding(
             "position_jump",
             Severity.WARNING,
             f"{jumped} states are farther from those before them than an arm gets in the time, "
-            f"and {n_anew} times the positions go on elsewhere",
+            f"and {n_anew} times the positions go on elsewhere{of}",
             "look for a second publisher of the topic (ros2 topic info -v), a joint that wraps "
             "(learning.continuous_joints), or a bad encoder",
+            joint=joints[0] if len(joints) == 1 else "",
             from_s=at,
             to_s=at,
             value=float(jumped + n_anew),
@@ -152,3 +158,16 @@ def position_findings(recording: Recording, n_clock_steps: int) -> Iterator[Find
             joint=joint,
             value=float(count),
         )
+
+
+def _jumping_joints(recording: Recording) -> list[str]:
+    """Joints whose positions go on elsewhere where the positions begin anew."""
+    position, jumps = recording.position, np.zeros(recording.position.shape[1], dtype=bool)
+    for row in recording.breaks:
+        first, last = max(row - NEIGHBOURS - 1, 0), row + NEIGHBOURS
+        steps = np.abs(np.diff(position[first:last], axis=0))
+        step = np.abs(position[row] - position[row - 1])
+        at = row - 1 - first
+        usual = np.delete(steps, at, axis=0).max(axis=0, initial=0.0)
+        jumps |= step > LEAST_JUMP + BEYOND * usual
+    return [name for name, jumped in zip(recording.joint_names, jumps, strict=True) if jumped]

@@ -4,10 +4,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-from .evidence import ENOUGH_ROWS, SIGN_SPEEDS, Evidence, MotionTerms
+from .evidence import ENOUGH_ROWS, Evidence
+from .joint_torque import LEAST_LEFT, JointTorque, body_columns, own_columns
+from .torque_ripple import with_ripple
 
 __all__ = ["find_delay"]
 
@@ -16,14 +21,40 @@ Array = NDArray[np.float64]
 # Delays that are tried, s. They are whole periods: between states a torque is a mean of two, with
 # less noise, which would look like a better fit.
 FIRST, LAST = -0.02, 0.04
-# Speed below which friction rises, rad/s, and waves of friction to the turn, at most.
-STRIBECK_SPEED, N_WAVES = 0.06, 12
-# States within as much say what one does, s.
-CORRELATION_S = 0.1
-# What is never explained of a torque, as a share of its rms.
-NOISE = 0.03
 # A joint that is slower all the time says nothing about when its torque acts, rad/s.
 FAST_ENOUGH = 0.1
+# Before it is known what is left of a torque: as a share of its rms.
+FIRST_GUESS = 0.03
+# Errors that are farther apart are not alike, s: friction varies over some hundredths of a turn.
+ALIKE = 0.3
+# Times that all joints are asked about the delay that they agree on.
+N_ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class _Witness:
+    """One joint: what its torque leaves at each delay (m, n), at some rows, and its model."""
+
+    rows: NDArray[np.intp]
+    y: Array
+    model: JointTorque
+    cost: Array
+
+    def often(self, delays: Array, about: float, spacing: float) -> float:
+        """How many times too often `cost` counts what it knows, with the level squared, Nm^2.
+
+        An error of the model lasts, so that its products with the change of the torque by the
+        delay are summed over lags (Newey and West, 1987).
+        """
+        step = float(delays[1] - delays[0])
+        at = int(np.clip(round((about - delays[0]) / step), 1, len(delays) - 2))
+        change = (self.y[at + 1] - self.y[at - 1]) / (2.0 * step)
+        left, change = self.model.residual(np.stack([self.y[at], change]))
+        known = float(change @ change) + 1e-300
+        late = np.clip(float(left @ change) / known, -step, step)
+        product = np.zeros(self.rows[-1] + 1)
+        product[self.rows] = (left - late * change) * change
+        return max(_of_sum(product, max(round(ALIKE / spacing), 1)) / known, 1e-300)
 
 
 def find_delay(evidence: Evidence) -> tuple[float, float]:
@@ -31,8 +62,8 @@ def find_delay(evidence: Evidence) -> tuple[float, float]:
     Find the delay at which the torques fit the motion best.
 
     Each joint's torque is fitted by all that it may be linear in, whatever the coefficients: its
-    rotor and the bodies of the description, weight in any direction, any load, friction. What is
-    left is least at the right delay.
+    rotor and the bodies of the description, weight in any direction, any load, friction, ripple.
+    What is left is least at the right delay.
 
     Parameters
     ----------
@@ -46,91 +77,76 @@ def find_delay(evidence: Evidence) -> tuple[float, float]:
     spread : float
         Standard deviation of it, s; infinite if nothing can be said.
     """
-    assert evidence.terms is not None
     period = evidence.recording.period
     delays = period * np.arange(np.floor(FIRST / period), np.ceil(LAST / period) + 1.0)
-    known = np.all([evidence.torque(delay)[1] for delay in delays[[0, -1]]], axis=0)
-    X = evidence.samples.X[evidence.rows][known]
-    n = len(evidence.joints)
-    fast = np.abs(X[:, n : 2 * n]).max(axis=0) > FAST_ENOUGH if len(X) else np.zeros(n, dtype=bool)
-    if not fast.any():
+    witnesses = list(_witnesses(evidence, delays))
+    if not witnesses:
         return evidence.expected_delay, float("inf")
-    torques = np.array([evidence.torque(delay)[0][known] for delay in delays])
-    columns, spread = _columns(evidence, X, known)
-    described = evidence.terms.torque + evidence.terms.gravity @ evidence.nominal_gravity
-    slipping = evidence.slipping[known]
-    cost = np.zeros(len(delays))
-    every = evidence.duration / len(evidence.rows)
-    n_own = min(every / CORRELATION_S, 1.0)
-    for joint in np.flatnonzero(fast):
-        rows = slipping[:, joint]
-        if np.count_nonzero(rows) < ENOUGH_ROWS:
-            continue
-        y = torques[:, rows, joint] - described[known][rows, joint]
-        level = NOISE * np.sqrt(np.mean(torques[:, rows, joint] ** 2)) + 1e-9
-        A = columns[rows, joint] * (spread[joint] / level)
-        basis, size, _ = np.linalg.svd(A, full_matrices=False)
-        # What the prior of the coefficients leaves, of the smallest sum of squares.
-        held = ((y @ basis) ** 2) @ (size**2 / (1.0 + size**2))
-        cost += 0.5 * n_own * np.count_nonzero(rows) * np.log(np.sum(y**2, axis=1) - held + 1e-12)
-    return _least(delays, cost)
-
-
-def _columns(evidence: Evidence, X: Array, known: NDArray[np.bool_]) -> tuple[Array, Array]:
-    """What a torque may hold beside that of the description, and how much of each is expected.
-
-    Returns
-    -------
-    columns : ndarray of shape (n, n_joints, C)
-    spread : ndarray of shape (n_joints, C)
-        Standard deviations of their coefficients. Without bounds, the many columns explain a
-        torque at any time.
-    """
-    terms, description = evidence.terms, evidence.description
-    assert terms is not None and description is not None
-    own = evidence.friction(X)
-    parts = [
-        terms.torque[known][..., np.newaxis],
-        terms.gravity[known],
-        terms.load[known],
-        own,
-        _rough(evidence, X, terms, known),
-    ]
-    limit = description.torque_limit[:, np.newaxis]
-    n_waves = 2 * N_WAVES
-    spread = [
-        np.full_like(limit, 0.2),
-        np.tile([2.0, 2.0, 2.0], (len(limit), 1)),
-        np.tile([0.5, 0.1, 0.1, 0.1], (len(limit), 1)),
-        limit * [0.05, 0.05, 0.05, 0.01, 0.05],
-        np.hstack([np.full_like(limit, 0.05), 0.02 * limit]),
-        np.tile(0.02 * limit / np.sqrt(n_waves), (1, n_waves)),
-    ]
-    return np.concatenate(parts, axis=2), np.hstack(spread)
-
-
-def _rough(evidence: Evidence, X: Array, terms: MotionTerms, known: NDArray[np.bool_]) -> Array:
-    """Dry friction by load, at low speed and with waves in the position, (n, n_joints, 26).
-
-    Left out, it looks like a torque that comes late or early.
-    """
-    n = len(evidence.joints)
-    sign = np.tanh(X[:, n : 2 * n] / SIGN_SPEEDS[0])
-    load = np.abs(terms.torque + terms.gravity @ evidence.nominal_gravity)[known]
-    bump = np.exp(-((X[:, n : 2 * n] / STRIBECK_SPEED) ** 2))
-    waves = [f(k * X[:, :n]) for k in range(1, N_WAVES + 1) for f in (np.sin, np.cos)]
-    return np.stack([sign * load, sign * bump, *(sign * wave for wave in waves)], axis=-1)
-
-
-def _least(delays: Array, cost: Array) -> tuple[float, float]:
-    """Place of the least cost, between the delays tried, and its standard deviation, s."""
-    best = int(np.argmin(cost))
+    spacing = evidence.spacing
+    about = [float(delays[np.argmin(witness.cost)]) for witness in witnesses]
+    for _ in range(N_ROUNDS):
+        times = [
+            witness.often(delays, near, spacing)
+            for witness, near in zip(witnesses, about, strict=True)
+        ]
+        costs = np.array([0.5 * w.cost / often for w, often in zip(witnesses, times, strict=True)])
+        best = int(np.argmin(costs.sum(axis=0)))
+        about = [float(delays[best])] * len(witnesses)
     if best in (0, len(delays) - 1):
         return float(delays[best]), float("inf")
-    before, here, after = cost[best - 1 : best + 2]
-    curvature = before - 2.0 * here + after
-    if curvature <= 0.0:
-        return float(delays[best]), float("inf")
+    return _agreed(delays[best - 1 : best + 2], costs[:, best - 1 : best + 2])
+
+
+def _agreed(delays: Array, costs: Array) -> tuple[float, float]:
+    """Delay that joints agree on, and its standard deviation, s.
+
+    Parameters
+    ----------
+    delays : ndarray of shape (3,)
+        About the best, s.
+    costs : ndarray of shape (n_joints, 3)
+        Nats, which near the best are parabolas. What noise adds is the same at all three.
+    """
     step = float(delays[1] - delays[0])
-    shift = 0.5 * (before - after) / curvature
-    return float(delays[best] + shift * step), float(step / np.sqrt(curvature))
+    slopes = (costs[:, 2] - costs[:, 0]) / (2.0 * step)
+    curvatures = (costs[:, 0] - 2.0 * costs[:, 1] + costs[:, 2]) / step**2
+    if curvatures.sum() <= 0.0:
+        return float(delays[1]), float("inf")
+    shift = -float(slopes.sum() / curvatures.sum())
+    # Joints that contradict each other are less certain than each of them seems (Birge, 1932).
+    certain = curvatures > 0.0
+    apart = (slopes + curvatures * shift)[certain] ** 2 / curvatures[certain]
+    factor = max(1.0, float(apart.sum()) / max(len(apart) - 1, 1))
+    return float(delays[1]) + shift, float(np.sqrt(factor / curvatures.sum()))
+
+
+def _witnesses(evidence: Evidence, delays: Array) -> Iterator[_Witness]:
+    known = np.all([evidence.torque(delay)[1] for delay in delays[[0, -1]]], axis=0)
+    n = len(evidence.joints)
+    speed = np.abs(evidence.samples.X[evidence.rows, n : 2 * n])
+    used = evidence.slipping & known[:, np.newaxis]
+    fast = (speed * used).max(axis=0) > FAST_ENOUGH
+    joints = np.flatnonzero(fast & (np.count_nonzero(used, axis=0) >= ENOUGH_ROWS))
+    if not joints.size:
+        return
+    torques = np.array([evidence.torque(delay)[0] for delay in delays])
+    for joint in joints.tolist():
+        rows = np.flatnonzero(used[:, joint])
+        torque = torques[:, rows, joint]
+        y = torque - evidence.described[rows, joint]
+        size = float(np.sqrt(np.mean(torque**2))) + 1e-9
+        columns = np.hstack([body_columns(evidence, joint), own_columns(evidence, joint)])
+        model = JointTorque(columns[rows], FIRST_GUESS * size)
+        model = with_ripple(evidence, joint, rows, model, y).settled(y, LEAST_LEFT * size)
+        # What the prior of the coefficients leaves, of the smallest sum of squares.
+        yield _Witness(rows, y, model, np.sum(y * model.residual(y), axis=1))
+
+
+def _of_sum(product: Array, lags: int) -> float:
+    """Variance of the sum of a series whose values are alike over some lags."""
+    alone = float(product @ product)
+    pairs = [
+        (1.0 - lag / (lags + 1.0)) * float(product[lag:] @ product[:-lag])
+        for lag in range(1, min(lags + 1, len(product)))
+    ]
+    return max(alone + 2.0 * sum(pairs), alone)

@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from .evidence import ENOUGH_ROWS, Evidence, MotionTerms, motion_terms
+from ..robot.rigid_body import RigidBodyModel
+from .evidence import ENOUGH_ROWS, GRAVITY, Evidence
 
 __all__ = ["Hypothesis", "best_hypothesis"]
 
@@ -33,6 +34,11 @@ Mask = NDArray[np.bool_]
 
 # States that say as much as one would alone: errors of the model last for a quarter of a second.
 CORRELATION_S = 0.25
+# Nats against torques in another unit: where a weight held twice explains them as well, that is
+# what people get wrong; no two units differ by two.
+RARER = 5.0
+# Of the rows, one in so many: states that follow closely say the same.
+THIN = 3
 # Errors below this share of a joint's torque are those of any model, friction foremost: to explain
 # them better is no evidence.
 FLOOR = 0.05
@@ -94,7 +100,7 @@ def _mistakes(evidence: Evidence, fit: _Fit) -> Iterator[Hypothesis]:
     changes: list[tuple[str, tuple[int, ...], Array]]
     changes = [("wrong_sign", (joint,), _flip(n, joint)) for joint in range(n)]
     # What a joint that stands still has to do with another's torque nobody can say.
-    moving = np.flatnonzero(np.count_nonzero(fit.slips, axis=0) >= ENOUGH_ROWS).tolist()
+    moving = np.flatnonzero(np.count_nonzero(fit.slips, axis=0) >= ENOUGH_ROWS // THIN).tolist()
     changes += [("permuted_joints", pair, _swap(n, *pair)) for pair in combinations(moving, 2)]
     for kind, joints, change in changes:
         for of_motion, of_torque in ((None, change), (change, None), (change, change)):
@@ -122,11 +128,14 @@ class _Fit:
 
     def __init__(self, evidence: Evidence, delay: float) -> None:
         assert evidence.model is not None and evidence.terms is not None
-        self._model, self._terms = evidence.model, evidence.terms
-        self._evidence = evidence
-        self._X = evidence.samples.X[evidence.rows]
-        self._torque, known = evidence.torque(delay)
-        self.slips = evidence.slipping & known[:, np.newaxis]
+        self._evidence, self._model = evidence, evidence.model
+        self._gravity = evidence.terms.gravity[::THIN]
+        self._load = evidence.terms.load[::THIN]
+        self._described = evidence.described[::THIN]
+        self._X = evidence.samples.X[evidence.rows[::THIN]]
+        torque, known = evidence.torque(delay)
+        self._torque, known = torque[::THIN], known[::THIN]
+        self.slips = evidence.slipping[::THIN] & known[:, np.newaxis]
         duration = evidence.duration * np.count_nonzero(known) / len(known)
         self._n = max(min(duration / CORRELATION_S, float(np.count_nonzero(known))), 4.0)
         self._floor = FLOOR * np.sqrt(np.mean(self._torque[known] ** 2, axis=0)) + 1e-9
@@ -144,20 +153,21 @@ class _Fit:
     ) -> Hypothesis:
         slips = self.slips.copy()
         slips[:, list(joints)] = slips[:, list(joints)].all(axis=1, keepdims=True)
-        terms, X, torque = self._terms, self._X, self._torque / factor
+        rigid, X, torque = self._described, self._X, self._torque / factor
         if of_motion is not None:
             X = X @ np.kron(np.eye(3), of_motion)
-            terms = motion_terms(self._model, X, np.array([0.0, 0.0, -9.81]))
+            rigid = _rigid_torque(self._model, X, self._evidence.nominal_gravity)
         if of_torque is not None:
             torque = torque @ of_torque
-        shared = [terms.gravity] if of_gravity else [terms.load] if of_load else []
-        values, error = self._errors(torque, X, terms, shared, slips)
+        shared = [self._gravity] if of_gravity else [self._load] if of_load else []
+        own = self._evidence.friction
+        values, error = self._solve(torque - rigid, shared, own(X), slips)
         if of_torque is not None:
             # In the order recorded again.
             error = np.abs(of_torque) @ error
-        _, described = self._errors(self._torque, self._X, self._terms, [], slips)
+        _, described = self._solve(self._torque - self._described, [], own(self._X), slips)
         n_open = values.size + (factor != 1.0)
-        score = 0.5 * n_open * np.log(self._n)
+        score = 0.5 * n_open * np.log(self._n) + RARER * (factor != 1.0)
         variances = ((e**2 + self._floor**2) for e in (factor * error, described))
         score += 0.5 * self._n * float(np.subtract(*(np.log(v).sum() for v in variances)))
         if of_gravity:
@@ -166,17 +176,11 @@ class _Fit:
             values = np.array([factor])
         return Hypothesis(kind, joints, score, values, factor * error)
 
-    def _errors(
-        self, torque: Array, X: Array, terms: MotionTerms, shared: Sequence[Array], slips: Mask
-    ) -> tuple[Array, Array]:
-        left = torque - terms.torque - terms.gravity @ self._evidence.nominal_gravity
-        return self._solve(left, shared, self._evidence.friction(X), slips)
-
     def _solve(
         self, left: Array, shared: Sequence[Array], own: Array, slips: Mask
     ) -> tuple[Array, Array]:
         """Estimate what joints share, and what is left of each joint (n_joints,)."""
-        joints = np.flatnonzero(np.count_nonzero(slips, axis=0) >= ENOUGH_ROWS)
+        joints = np.flatnonzero(np.count_nonzero(slips, axis=0) >= ENOUGH_ROWS // THIN)
         values = np.zeros(0)
         if shared and joints.size:
             wide = np.concatenate(shared, axis=2)
@@ -192,6 +196,17 @@ class _Fit:
         for j in joints:
             error[j] = _left_by_friction(left[slips[:, j], j], own[slips[:, j], j])
         return values, error
+
+
+def _rigid_torque(model: RigidBodyModel, X: Array, gravity: Array) -> Array:
+    """Torque (n, n_joints) of the described bodies, Nm, for a gravity."""
+    states = list(zip(*np.split(X, 3, axis=1), strict=True))
+    torque = np.array([model.inverse_dynamics(*state) for state in states])
+    if np.array_equal(gravity, GRAVITY):
+        return torque
+    return torque + np.array(
+        [model.gravity_columns(q) @ (gravity - GRAVITY) for q, _, _ in states]
+    )
 
 
 def _weighted(rest: list[Array], columns: list[Array], floor: Array) -> Array:

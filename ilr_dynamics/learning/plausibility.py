@@ -15,7 +15,7 @@ from ..robot.description import load_description
 from ..robot.rigid_body import RigidBodyModel
 from .settings import LearningSettings
 
-__all__ = ["implausible_torques", "unit_of_limits"]
+__all__ = ["constant_joints", "implausible_torques", "unit_of_limits"]
 
 # Of the recorded states: more that were at a torque limit or beyond come from other units.
 MOST = 0.5
@@ -39,8 +39,8 @@ CLEARLY_NEARER, NEAR = 0.5, 0.4
 # Joints that say something about units: those that the model has so much torque for, as a share of
 # the largest. Others have friction alone.
 SPEAKS = 0.1
-# Samples that are compared, at most.
-ENOUGH = 1000
+# Samples that are compared, at most, and those of a joint that say something of it, at least.
+ENOUGH, LEAST_STATES = 1000, 30
 
 
 def implausible_torques(samples: Samples, settings: LearningSettings) -> str:
@@ -102,6 +102,7 @@ def unit_of_limits(
     Y: NDArray[np.float64],
     model: NDArray[np.float64],
     limit: Sequence[float] | None,
+    used: NDArray[np.bool_] | None = None,
 ) -> str:
     """
     Name the share of each joint's limit that torques are given in; empty if they are in Nm.
@@ -114,14 +115,21 @@ def unit_of_limits(
         Recorded torques, and those of the rigid-body model, Nm.
     limit : sequence of float or None
         Of each joint's torque, Nm.
+    used : ndarray of shape (n, n_joints), bool, optional
+        Where a joint does not stick, which hides its share; all states by default.
     """
     if limit is None:
         return ""
+    if used is None:
+        used = np.ones(Y.shape, dtype=bool)
     size = np.linalg.norm(model, axis=0)
-    joints = np.flatnonzero(size > SPEAKS * size.max())
+    enough = np.count_nonzero(used, axis=0) >= LEAST_STATES
+    joints = np.flatnonzero((size > SPEAKS * size.max()) & enough)
     velocity = np.split(X, 3, axis=1)[1]
-    shares = np.array([_share(Y[:, j], model[:, j], velocity[:, j]) for j in joints])
-    if (shares <= 0.0).any():
+    shares = np.array(
+        [_share(*(part[used[:, j], j] for part in (Y, model, velocity))) for j in joints]
+    )
+    if not joints.size or (shares <= 0.0).any():
         return ""
 
     def distance(unit: NDArray[np.float64]) -> float:
@@ -142,13 +150,24 @@ def _share(
     return float(np.linalg.lstsq(parts, torque, rcond=None)[0][0])
 
 
-def _constant_torques(samples: Samples) -> str:
-    """Name the joints that move while their torque does not change: none of a driven arm."""
+def constant_joints(samples: Samples) -> NDArray[np.intp]:
+    """
+    Return the joints that move while their torque does not change.
+
+    Parameters
+    ----------
+    samples : Samples
+    """
     n = len(samples.joint_names)
     moves = np.ptp(samples.X[:, :n], axis=0) >= LEAST_RANGE
     # Smoothing leaves what rounding makes of a constant.
     rounding = 1e-9 * (1.0 + np.abs(samples.Y).max(axis=0))
-    constant = np.flatnonzero(moves & (np.ptp(samples.Y, axis=0) <= rounding))
+    return np.flatnonzero(moves & (np.ptp(samples.Y, axis=0) <= rounding))
+
+
+def _constant_torques(samples: Samples) -> str:
+    """Name the joints that move while their torque does not change: none of a driven arm."""
+    constant = constant_joints(samples)
     if constant.size == 0:
         return ""
     names = ", ".join(samples.joint_names[j] for j in constant)

@@ -120,14 +120,25 @@ class RigidBodyModel:
             Torque for a mass of 1 kg at the last joint's origin [Nm/kg], and for first moments of
             1 kg m along the axes of its frame [Nm/(kg m)].
         """
-        regressor = pinocchio.computeJointTorqueRegressor(
-            self._model,
-            self._data,
-            _vector(position),
-            _vector(velocity),
-            _vector(acceleration),
-        )
-        return np.array(regressor[:, -10:-6])
+        return self.body_columns(position, velocity, acceleration)[:, -10:-6]
+
+    def body_columns(
+        self, position: npt.ArrayLike, velocity: npt.ArrayLike, acceleration: npt.ArrayLike
+    ) -> FloatArray:
+        """What the inertial parameters of all bodies do to the torque.
+
+        Parameters
+        ----------
+        position, velocity, acceleration : array_like of shape (n_joints,)
+            Joint motion [rad, rad/s, rad/s^2].
+
+        Returns
+        -------
+        ndarray of shape (n_joints, 10 n_joints)
+            For each body mass, first moments and inertia, in Pinocchio's order [kg, kg m, kg m^2].
+        """
+        motion = _vector(position), _vector(velocity), _vector(acceleration)
+        return np.array(pinocchio.computeJointTorqueRegressor(self._model, self._data, *motion))
 
     def tool_position(self, position: npt.ArrayLike) -> FloatArray:
         """Tool point.

@@ -131,6 +131,50 @@ def test_a_sound_recording_has_nothing_but_information(storage, motion, record, 
     assert np.abs(found.model_torque - found.samples.Y).mean() < 4.0
 
 
+def test_a_load_of_few_grams_is_told_from_wrong_masses(motion, record, arm_of_motion):
+    carried = motion.changed(torque=motion.torque + load(motion, 0.1))
+    found = inspect_recording(record(carried, "payload"), arm_of_motion)
+    (payload,) = (finding for finding in found.findings if finding.kind == "payload")
+    assert payload.value == pytest.approx(0.1, abs=0.02)
+    states = zip(motion.position, motion.velocity, motion.acceleration, strict=True)
+    bodies = np.array([MODEL.inverse_dynamics(*state) for state in states])
+    heavy = motion.changed(torque=motion.torque + 0.05 * bodies)
+    assert inspect_recording(record(heavy, "heavy"), arm_of_motion).worst is Severity.INFO
+
+
+def test_a_jump_names_its_joint(motion, record, arm_of_motion):
+    slipped = motion.position.copy()
+    slipped[2500:, 1] += 0.3
+    found = inspect_recording(record(motion.changed(position=slipped)), arm_of_motion)
+    (jump,) = (finding for finding in found.findings if finding.kind == "position_jump")
+    assert jump.joint == "j2" and "j2" in jump.text
+
+
+def test_velocities_of_other_joints_are_named_with_both(motion, record, arm_of_motion):
+    swapped = motion.changed(velocity=swap(motion.velocity, 0, 2))
+    found = inspect_recording(record(swapped), arm_of_motion)
+    joints = {finding.joint for finding in found.findings if finding.kind == "velocity_scale"}
+    assert joints == {"j1", "j3"}
+
+
+def test_an_offset_is_named_with_its_joint(motion, record, arm_of_motion):
+    shifted = motion.changed(torque=motion.torque + np.array([0.0, 0.0, 0.8, 0.0]))
+    found = inspect_recording(record(shifted), arm_of_motion)
+    (offset,) = (finding for finding in found.findings if finding.kind == "offset")
+    assert offset.joint == "j3" and offset.value == pytest.approx(0.8, abs=0.2)
+
+
+def test_what_a_slow_motion_does_not_show_is_counted(motion, record, arm_of_motion):
+    def unknown(motion, name):
+        found = inspect_recording(record(motion, name), arm_of_motion)
+        (finding,) = (f for f in found.findings if f.kind == "unknown_parameters")
+        return finding.value
+
+    # The same way, in a time in which speeds and accelerations show nothing.
+    slow = motion.changed(time=10.0 * motion.time)
+    assert unknown(slow, "slow") > unknown(motion, "fast") >= 0.0
+
+
 def test_an_error_is_a_refusal_with_its_text(motion, record, arm_of_motion):
     found = inspect_recording(record(FAULTS["degrees"](motion)), arm_of_motion)
     assert "positions are in degrees" in found.refusal and "accept_worse" in found.refusal

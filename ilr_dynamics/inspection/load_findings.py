@@ -1,0 +1,119 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Findings on what the arm weighs: how its base stands, who carries the weight, and payloads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .evidence import ENOUGH_ROWS, Evidence
+from .finding import Finding, Severity
+from .small_mistakes import SmallMistake, small_mistakes
+
+__all__ = ["load_findings"]
+
+Array = NDArray[np.float64]
+
+# Nats by which a mistake must explain the torques better than none. Chance gives a few; errors
+# that last longer than is assumed multiply them.
+CLEAR = 50.0
+# A description whose masses are wrong by some per cent looks like a payload in part, and more like
+# what each joint's share of its torque explains. A payload explains as much as that with numbers
+# that all joints share, but for chance (nats) and for what its friction does (a share). What is
+# still called a payload then is one as far as the arm's motion can tell.
+BY_CHANCE, BY_FRICTION = 3.0, 0.002
+# Of a torque's rms, of a joint that is moved by its bodies: less is not worth a word.
+LEAST_EFFECT = 0.01
+# Joints whose bodies take less torque, of the most, have friction alone.
+SPEAKS = 0.05
+# Degrees and m/s^2 by which gravity of a description that is a few per cent wrong appears turned.
+TILTED, MISSING, TWICE = 5.0, 0.35, (1.6, 2.6)
+
+
+def load_findings(evidence: Evidence, delay: float) -> Iterator[Finding]:
+    """
+    Say whether weight or load differ from the description.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        With a described arm.
+    delay : float
+        From a state to the action of its torque, s.
+    """
+    gravity, payload, description = small_mistakes(evidence, delay)
+    otherwise = (1.0 - BY_FRICTION) * description.gain - BY_CHANCE
+    if gravity.gain > max(CLEAR, payload.gain, otherwise):
+        yield from _gravity(gravity.values + evidence.nominal_gravity)
+    elif payload.gain > max(CLEAR, gravity.gain, otherwise):
+        yield from _payload(evidence, payload, delay)
+
+
+def _gravity(gravity: Array) -> Iterator[Finding]:
+    size = float(np.linalg.norm(gravity))
+    share = -float(gravity[2]) / 9.81
+    if size < MISSING * 9.81:
+        yield _weight(
+            "gravity_missing", share, "set driver_compensates_gravity if the driver adds it"
+        )
+    elif TWICE[0] <= share <= TWICE[1]:
+        yield _weight(
+            "gravity_twice",
+            share,
+            "somebody adds gravity a second time: driver and controller both compensate it?",
+        )
+    else:
+        angle = float(np.degrees(np.arccos(np.clip(-gravity[2] / size, -1.0, 1.0))))
+        if angle > TILTED:
+            direction = ", ".join(f"{part:.2f}" for part in gravity / size)
+            yield Finding(
+                "base_tilted",
+                Severity.ERROR,
+                f"the base is tilted by {angle:.0f} degrees against the description"
+                f"{' (upside down)' if angle > 150.0 else ''}: the torques hold a weight along "
+                f"({direction})",
+                "turn the base link of the description as the arm is mounted",
+                value=angle,
+                unit="deg",
+            )
+
+
+def _weight(kind: str, share: float, advice: str) -> Finding:
+    return Finding(
+        kind,
+        Severity.ERROR,
+        f"the torques hold {share:.0%} of the arm's weight",
+        advice,
+        value=100.0 * share,
+        unit="percent",
+    )
+
+
+def _payload(evidence: Evidence, payload: SmallMistake, delay: float) -> Iterator[Finding]:
+    assert evidence.terms is not None
+    torque, known = evidence.torque(delay)
+    used = evidence.slipping & known[:, np.newaxis]
+    size = _rms(evidence.described, used)
+    effect = _rms(evidence.terms.load @ payload.values, used) / (_rms(torque, used) + 1e-12)
+    speaks = (size > SPEAKS * size.max()) & (np.count_nonzero(used, axis=0) >= ENOUGH_ROWS)
+    if effect[speaks].max(initial=0.0) < LEAST_EFFECT:
+        return
+    mass = float(payload.values[0])
+    more = "more" if mass > 0.0 else "less"
+    yield Finding(
+        "payload",
+        Severity.WARNING,
+        f"the arm carries {abs(mass):.2f} kg {more} at its last link than the description has",
+        "describe the tool, or record without it",
+        value=mass,
+        unit="kg",
+    )
+
+
+def _rms(values: Array, used: NDArray[np.bool_]) -> Array:
+    """Root mean square (n_joints,) of the used values of each joint."""
+    number = np.maximum(np.count_nonzero(used, axis=0), 1)
+    return np.asarray(np.sqrt(np.sum(np.where(used, values, 0.0) ** 2, axis=0) / number))

@@ -1,0 +1,132 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+r"""
+Whether weight or load differ a little from the description.
+
+What the described bodies leave of each joint's torque is :math:`y_j = C_j\theta + A_j\beta_j +
+e_j`, with the weight's direction or a load :math:`\theta` that all joints share, and what acts in
+each joint alone. How large e is, the recording says, with anything allowed in each joint: so that
+a few per cent show where friction is modelled to some thousandths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .evidence import ENOUGH_ROWS, Evidence
+from .joint_torque import LEAST_LEFT, SCALE, JointTorque, body_columns, own_columns
+from .torque_ripple import with_ripple
+
+__all__ = ["SmallMistake", "small_mistakes"]
+
+Array = NDArray[np.float64]
+
+# States that say as much as one would alone: what is left when friction and ripple are explained
+# lasts for as long as a joint takes for some hundredths of a turn.
+CORRELATION_S = 0.15
+# Before it is known what is left of a torque: as a share of its rms.
+FIRST_GUESS = 0.03
+# Of what is never explained: rounding of an inertia in the description, as a share of the torque.
+ROUNDED = 2e-3
+
+
+@dataclass(frozen=True)
+class SmallMistake:
+    """
+    What differs from the description, and how clearly.
+
+    Attributes
+    ----------
+    gain : float
+        Nats by which it explains the torques better than none (Schwarz).
+    values : ndarray
+        Added gravity (3,), m/s^2; load (4,), kg and kg m; none of a description each of whose
+        joints takes another share of its torque, as with wrong masses.
+    """
+
+    gain: float
+    values: Array
+
+
+@dataclass(frozen=True)
+class _Joint:
+    """What one joint's torque leaves (n,), at some rows, and how it is weighed."""
+
+    joint: int
+    rows: NDArray[np.intp]
+    y: Array
+    model: JointTorque
+    weight: float
+    """Of a squared Nm, in nats."""
+
+
+def small_mistakes(
+    evidence: Evidence, delay: float
+) -> tuple[SmallMistake, SmallMistake, SmallMistake]:
+    """
+    Judge a turned weight, a load and a wrong description.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        With a described arm.
+    delay : float
+        From a state to the action of its torque, s.
+
+    Returns
+    -------
+    gravity, payload, description : SmallMistake
+    """
+    assert evidence.terms is not None
+    joints = list(_joints(evidence, delay))
+    return (
+        _shared(joints, evidence.terms.gravity),
+        _shared(joints, evidence.terms.load),
+        _described_otherwise(evidence, joints),
+    )
+
+
+def _joints(evidence: Evidence, delay: float) -> Iterator[_Joint]:
+    torque, known = evidence.torque(delay)
+    spacing = evidence.spacing
+    used = evidence.slipping & known[:, np.newaxis]
+    for joint in np.flatnonzero(np.count_nonzero(used, axis=0) >= ENOUGH_ROWS).tolist():
+        rows = np.flatnonzero(used[:, joint])
+        y = torque[rows, joint] - evidence.described[rows, joint]
+        size = float(np.sqrt(np.mean(torque[rows, joint] ** 2))) + 1e-9
+        own = own_columns(evidence, joint)[rows]
+        bodies = body_columns(evidence, joint)[rows]
+        free = JointTorque(np.hstack([bodies, own]), FIRST_GUESS * size)
+        free = with_ripple(evidence, joint, rows, free, y[np.newaxis])
+        level = np.hypot(free.settled(y[np.newaxis], LEAST_LEFT * size).level, ROUNDED * size)
+        model = JointTorque(free.columns[:, bodies.shape[1] :], float(level))
+        yield _Joint(joint, rows, y, model, min(spacing / CORRELATION_S, 1.0) / level**2)
+
+
+def _shared(joints: list[_Joint], columns: Array) -> SmallMistake:
+    """Least squares of what all joints share, (n, n_joints, m) in `columns`."""
+    m = columns.shape[2]
+    matrix, vector, n = np.zeros((m, m)), np.zeros(m), 0.0
+    for of in joints:
+        C = columns[of.rows, of.joint].T
+        apart = of.model.residual(C)
+        matrix += of.weight * C @ apart.T
+        vector += of.weight * apart @ of.y
+        n += of.weight * of.model.level**2 * len(of.rows)
+    values = np.asarray(np.linalg.lstsq(matrix, vector, rcond=1e-10)[0], dtype=np.float64)
+    return SmallMistake(0.5 * float(values @ vector) - 0.5 * m * np.log(max(n, 1.0)), values)
+
+
+def _described_otherwise(evidence: Evidence, joints: list[_Joint]) -> SmallMistake:
+    """Each joint with a factor of its own before the described torque."""
+    gain = 0.0
+    for of in joints:
+        scaled = of.model.widened(SCALE * evidence.described[of.rows, of.joint, np.newaxis])
+        explained = float(of.y @ (of.model.residual(of.y) - scaled.residual(of.y)))
+        n = of.weight * of.model.level**2 * len(of.rows)
+        gain += 0.5 * of.weight * explained - 0.5 * np.log(max(n, 1.0))
+    return SmallMistake(gain, np.zeros(0))
