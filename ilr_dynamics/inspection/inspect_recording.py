@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ..blas_threads import one_blas_thread
 from ..exceptions import FileAccessError, IlrDynamicsError, RecordingError
 from ..learning.learn import Progress, ignore_progress, read_states
 from ..learning.settings import LearningSettings
@@ -131,6 +132,7 @@ def inspect_recording(
     return inspection
 
 
+@one_blas_thread
 def _inspect(
     uri: str,
     recording: Recording,

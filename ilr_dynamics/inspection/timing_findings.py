@@ -24,8 +24,8 @@ IRREGULAR = 0.2
 # A step is a jump if it is so many times as long as the longest of so many before and after it:
 # an arm that is accelerated at its most needs longer; and longer than encoders jitter by, rad.
 BEYOND, NEIGHBOURS, LEAST_JUMP = 4.0, 5, 0.01
-# States that cannot be used for these reasons have findings of their own, or are no fault.
-TOLD_ELSEWHERE = {"wrong_stamp", "no_torque"}
+# Reasons that have findings of their own; that there is no command is no fault, or one of gaps.
+TOLD_ELSEWHERE, NO_FAULT = {"wrong_stamp", "position_jump"}, {"no_torque"}
 
 
 def timing_findings(recording: Recording, settings: SampleSettings) -> Iterator[Finding]:
@@ -47,7 +47,7 @@ def timing_findings(recording: Recording, settings: SampleSettings) -> Iterator[
         if reason not in TOLD_ELSEWHERE:
             yield Finding(
                 "rejected_states",
-                Severity.WARNING if count > LOST * n else Severity.INFO,
+                Severity.WARNING if count > LOST * n and reason not in NO_FAULT else Severity.INFO,
                 f"{count} of {n} states are of no use: {reason}",
                 "docs/troubleshooting.md says what the reason means",
                 value=count / n,

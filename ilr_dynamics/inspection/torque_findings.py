@@ -17,7 +17,7 @@ from .excitation_findings import offset_findings, unknown_parameters
 from .finding import Finding, Severity
 from .load_findings import load_findings
 from .torque_delay import find_delay
-from .torque_hypotheses import Hypothesis, best_hypothesis
+from .torque_hypotheses import Hypothesis, best_hypothesis, fit_friction
 
 __all__ = ["torque_findings"]
 
@@ -36,9 +36,9 @@ SATURATED = 0.005
 # third of a period at 500 Hz. What slow buses and filters do adds to it; shorter it is by half a
 # period where a driver does not hold a command, or moves a simulated arm by steps.
 LATE, EARLY = 0.0006, 0.001
-# Standard deviation from which on nothing is said about a delay, s, as half a millisecond is asked
-# for; and how many of them are no chance.
-VAGUE, UNUSUAL = 0.0002, 3.5
+# Standard deviation from which on nothing is said about a delay, s: it is said to half a
+# millisecond, with two of them; and how many of them are no chance.
+VAGUE, UNUSUAL = 0.00025, 3.5
 # Share of a moving joint's torque that motion, weight and friction together explain at least.
 RELATED = 0.4
 # Of what a joint's torque changes by on its way, by the description: less is none.
@@ -239,9 +239,8 @@ def _delay(evidence: Evidence, delay: float, spread: float) -> Finding:
     return Finding(
         "torque_delay",
         Severity.WARNING if unusual else Severity.INFO,
-        f"torques act {1e3 * delay:.1f} +- {1e3 * spread:.1f} ms after the state they are stamped "
-        f"with; "
-        f"{1e3 * evidence.expected_delay:.1f} ms are learned with",
+        f"torques act {1e3 * delay:.2f} +- {1e3 * spread:.2f} ms after the state they are stamped "
+        f"with; {1e3 * evidence.expected_delay:.1f} ms are learned with",
         "a slow bus or a filter in the driver? SampleSettings.command_delay sets what is learned "
         "with"
         if unusual
@@ -274,7 +273,7 @@ def _friction(evidence: Evidence, hypothesis: Hypothesis) -> Iterator[Finding]:
                 value=max(explained, 0.0),
             )
         left = torque[rows, j] - described[rows, j]
-        values = np.linalg.lstsq(own[rows, j], left, rcond=1e-8)[0]
+        values, _ = fit_friction(left, own[rows, j])
         dry = float(np.sqrt(np.mean((own[rows, j, :2] @ values[:2]) ** 2)))
         yield Finding(
             "static_friction",

@@ -27,7 +27,7 @@ from scipy.optimize import nnls
 from ..robot.rigid_body import RigidBodyModel
 from .evidence import ENOUGH_ROWS, GRAVITY, Evidence
 
-__all__ = ["Hypothesis", "best_hypothesis"]
+__all__ = ["Hypothesis", "best_hypothesis", "fit_friction"]
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -194,7 +194,7 @@ class _Fit:
             left = left - wide @ values
         error = np.zeros(left.shape[1])
         for j in joints:
-            error[j] = _left_by_friction(left[slips[:, j], j], own[slips[:, j], j])
+            _, error[j] = fit_friction(left[slips[:, j], j], own[slips[:, j], j])
         return values, error
 
 
@@ -222,11 +222,30 @@ def _weighted(rest: list[Array], columns: list[Array], floor: Array) -> Array:
     return values
 
 
-def _left_by_friction(left: Array, own: Array) -> float:
-    """Root mean square of what friction leaves of a joint's torque: it never pushes."""
+def fit_friction(left: Array, own: Array) -> tuple[Array, float]:
+    """
+    Fit what acts in a joint alone to a torque (n,): it never pushes.
+
+    Parameters
+    ----------
+    left : ndarray of shape (n,)
+        Nm.
+    own : ndarray of shape (n, 5)
+        `Evidence.friction` of the joint.
+
+    Returns
+    -------
+    values : ndarray of shape (5,)
+        Coefficients; none is negative but that of the constant.
+    error : float
+        Root mean square of what is left, Nm.
+    """
     columns = np.hstack([own, -own[:, -1:]])
-    _, norm = nnls(columns / _length(columns), left)
-    return float(norm / np.sqrt(len(left)))
+    length = _length(columns)
+    values, norm = nnls(columns / length, left)
+    values /= length
+    values[-2] -= values[-1]
+    return values[:-1], float(norm / np.sqrt(len(left)))
 
 
 def _length(columns: Array) -> Array:

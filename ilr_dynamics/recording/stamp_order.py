@@ -145,18 +145,19 @@ def _judge(stamp: Stamps, period: float) -> NDArray[np.uint8]:
     after = ends[np.minimum(place, len(chain) - 1)]
     distance = np.maximum(before - stamp[aside], stamp[aside] - after)
     nearest = _distance(ends, stamp[aside])
+    # By less than a period messages of two senders are out of order, whose stamps may be close.
+    late = distance <= period
     # Those put back among the chain, which is too long to put them in one by one.
     added: list[int] = []
-    for row, far, near in zip(
-        aside.tolist(), (distance > REORDERING).tolist(), nearest.tolist(), strict=True
-    ):
+    judged = (aside, distance > REORDERING, late, nearest)
+    for row, far, little, near in zip(*(part.tolist() for part in judged), strict=True):
         value = int(stamp[row])
         near = min(near, _nearest(added, value))
         if far:
             rejection[row] = Rejection.WRONG_STAMP
         elif near == 0:
             rejection[row] = Rejection.REPEATED_STAMP
-        elif near < HOLE * period:
+        elif near < HOLE * period and not little:
             rejection[row] = Rejection.WRONG_STAMP
         else:
             insort(added, value)

@@ -9,7 +9,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from .joint_state import Rejection
+from .joint_state import NANOSECONDS, Rejection
+from .position_tracks import DEFAULT_VELOCITY, JUMP, LONGEST
 from .topic_series import BLOCK, TopicSeries, keep_rows, rises
 
 __all__ = ["join_torques"]
@@ -47,10 +48,32 @@ def join_torques(
         torque, reason = _join_in_order(states, commands)
     else:
         torque, reason = _join_in_disorder(states, commands, places)
+    _tell_strangers(states, reason)
     states.fields.pop("effort", None)
     answered = keep_rows(states, reason == Rejection.NONE)
     answered.fields["effort"] = torque
     return answered, reason
+
+
+def _tell_strangers(states: TopicSeries, reason: NDArray[np.uint8]) -> None:
+    """Say of states without a command, that the arm cannot have been there: another's states.
+
+    Nobody answers those, so that they would be missing without a word.
+    """
+    alone = np.flatnonzero(reason == Rejection.NO_TORQUE)
+    answered = np.flatnonzero(reason == Rejection.NONE)
+    if not (alone.size and answered.size):
+        return
+    position = states.fields["position"]
+    stranger = np.ones(len(alone), dtype=bool)
+    place = np.searchsorted(answered, alone)
+    for side in (place - 1, place):
+        beside = answered[np.clip(side, 0, len(answered) - 1)]
+        elapsed = np.abs(states.stamp[alone] - states.stamp[beside]) / NANOSECONDS
+        reach = JUMP + 2.0 * DEFAULT_VELOCITY * elapsed[:, np.newaxis]
+        far = (np.abs(position[alone] - position[beside]) > reach).any(axis=1)
+        stranger &= far & (elapsed <= LONGEST)
+    reason[alone[stranger]] = Rejection.POSITION_JUMP
 
 
 def _join_in_order(

@@ -184,6 +184,22 @@ def test_flaw_of_a_command_rejects_the_state_it_answers(motion, write_bag):
     assert motion.stamps[7] not in recording.stamp
 
 
+@pytest.mark.parametrize("behind", [0.1, 0.4, 0.9])
+def test_states_of_another_sender_that_nobody_answers_are_told(motion, write_bag, behind):
+    # Out of order by less than a period: whose clock is which nobody knows.
+    theirs = motion.stamps[5::3] - round(behind * motion.period)
+    strangers = [
+        ("/joint_states", encode_joint_state(int(stamp), motion.joints, [1.0, 1.0]))
+        for stamp in theirs
+    ]
+    messages = list(motion.states())
+    for k, stranger in enumerate(strangers):
+        messages.insert(6 + 4 * k, stranger)
+    found = read_recording(write_bag([*messages, *motion.commands()]), motion.joints)
+    np.testing.assert_array_equal(found.stamp, motion.stamps)
+    assert found.rejected == {"position_jump": len(theirs)}
+
+
 def test_bag_without_the_topic_names_those_it_has(motion, write_bag):
     path = write_bag(motion.commands())
     with pytest.raises(RecordingError, match="has /joint_torque_command; expected the topic /arm"):
