@@ -89,8 +89,10 @@ def torque_findings(evidence: Evidence, torque_limit: Array | None) -> Iterator[
         finding = _exchanged(evidence, best, described)
         yield finding if certain else replace(finding, severity=Severity.WARNING)
     else:
-        yield from load_findings(evidence, likely)
-        yield from offset_findings(evidence, likely)
+        loads = list(load_findings(evidence, likely))
+        yield from loads
+        if not loads:
+            yield from offset_findings(evidence, likely)
         if clear:
             yield _delay(evidence, delay, spread)
     yield from unknown_parameters(evidence)

@@ -388,8 +388,8 @@ def encode_joint_state(
     message = types[JOINT_STATE](
         header=types["std_msgs/msg/Header"](stamp=time, frame_id=""),
         name=list(names),
-        position=np.asarray(position, dtype=np.float64),
-        velocity=np.asarray(velocity, dtype=np.float64),
-        effort=np.asarray(effort, dtype=np.float64),
+        position=np.ascontiguousarray(position, dtype=np.float64),
+        velocity=np.ascontiguousarray(velocity, dtype=np.float64),
+        effort=np.ascontiguousarray(effort, dtype=np.float64),
     )
     return bytes(typestore().serialize_cdr(message, JOINT_STATE, little_endian=True))
