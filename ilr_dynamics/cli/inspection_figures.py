@@ -34,7 +34,7 @@ FINDINGS = {Severity.WARNING: "tab:orange", Severity.ERROR: "tab:red"}
 
 # Inches: a panel as wide as a phone is read at, with room for numbers beside it and for the legend
 # and the title of the axis above and below all.
-WIDTH, PANEL, BETWEEN, ABOVE, BELOW, LEFT, RIGHT = 4.0, 0.95, 0.32, 0.4, 0.5, 0.66, 0.1
+WIDTH, PANEL, BETWEEN, ABOVE, BELOW, LEFT, RIGHT = 4.0, 0.95, 0.32, 0.4, 0.5, 0.66, 0.24
 LEGEND_LINE = 0.22
 OPAQUE, TRANSLUCENT = 1.0, 0.6
 # Characters of a joint's name that fit above a panel.
