@@ -138,7 +138,7 @@ def test_runs_are_recorded_one_after_the_other(arm, start_recorder, tmp_path, st
         assert answer.message.endswith("100 on /joint_states, 100 on /joint_torque_command")
         recording = read_recording(tmp_path / name, JOINTS)
         np.testing.assert_array_equal(recording.position, positions)
-        np.testing.assert_array_equal(recording.torque, 10.0 * positions)
+        np.testing.assert_array_equal(recording.torque, np.float32(10.0 * positions))
         assert recording.rejected == {}
     recorder.send_signal(signal.SIGINT)
     assert recorder.wait(TIMEOUT) == 0

@@ -140,9 +140,10 @@ def test_path_follows_the_tool_point(bench, name):
         np.testing.assert_allclose(points, np.tile(expected, (len(points), 1)), atol=1e-9)
     else:
         angles = np.unwrap(np.arctan2(points[:, 1], points[:, 0]))
-        steps = np.diff(angles) / 0.02
+        # Every second state at most is kept; on a busy machine some of them are lost on the way.
+        steps = np.diff(angles) / 0.01
         np.testing.assert_allclose(steps, np.rint(steps), atol=1e-9)
-        assert (np.rint(steps) >= 1).all()
+        assert (np.rint(steps) >= 2).all()
 
 
 def test_trails_are_among_the_markers(bench):
