@@ -39,12 +39,13 @@ from tqdm import tqdm
 
 from ilr_dynamics.inspection import KINDS, Finding, inspect_recording
 
-SEEDS = {"judge": 1, "tune": 0}
+# Misses on those that are spent were looked at, and mended in kind: they judge no more.
+SEEDS = {"judge": 2, "tune": 0, "spent": 1}
 CLEAN = "clean"
 STORAGES = ("mcap", "sqlite3")
 # Of the sound recordings, those that the simulated plant makes in the hands of a controller.
 SIMULATED = 0.2
-GIGABYTES = {"judge": 1.0, "tune": 0.2}
+GIGABYTES = {"judge": 1.0, "tune": 0.2, "spent": 1.0}
 
 
 @dataclass

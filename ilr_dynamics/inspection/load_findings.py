@@ -25,8 +25,9 @@ CLEAR = 50.0
 # that all joints share, but for chance (nats) and for what its friction does (a share). What is
 # still called a payload then is one as far as the arm's motion can tell.
 BY_CHANCE, BY_FRICTION = 3.0, 0.002
-# Of a torque's rms, of a joint that is moved by its bodies: less is not worth a word.
-LEAST_EFFECT = 0.01
+# Of a torque's rms, of a joint that is moved by its bodies: less is not worth a word; and more
+# than masses of a description are wrong by, so that it is worth one whatever explains it better.
+LEAST_EFFECT, WRONG_MASSES = 0.01, 0.1
 # Joints whose bodies take less torque, of the most, have friction alone.
 SPEAKS = 0.05
 # Degrees and m/s^2 by which gravity of a description that is a few per cent wrong appears turned.
@@ -48,8 +49,9 @@ def load_findings(evidence: Evidence, delay: float) -> Iterator[Finding]:
     otherwise = (1.0 - BY_FRICTION) * description.gain - BY_CHANCE
     if gravity.gain > max(CLEAR, payload.gain, otherwise):
         yield from _gravity(gravity.values + evidence.nominal_gravity)
-    elif payload.gain > max(CLEAR, gravity.gain, otherwise):
-        yield from _payload(evidence, payload, delay)
+    elif payload.gain > max(CLEAR, gravity.gain):
+        least = LEAST_EFFECT if payload.gain > otherwise else WRONG_MASSES
+        yield from _payload(evidence, payload, delay, least)
 
 
 def _gravity(gravity: Array) -> Iterator[Finding]:
@@ -92,14 +94,16 @@ def _weight(kind: str, share: float, advice: str) -> Finding:
     )
 
 
-def _payload(evidence: Evidence, payload: SmallMistake, delay: float) -> Iterator[Finding]:
+def _payload(
+    evidence: Evidence, payload: SmallMistake, delay: float, least: float
+) -> Iterator[Finding]:
     assert evidence.terms is not None
     torque, known = evidence.torque(delay)
     used = evidence.slipping & known[:, np.newaxis]
     size = _rms(evidence.described, used)
     effect = _rms(evidence.terms.load @ payload.values, used) / (_rms(torque, used) + 1e-12)
     speaks = (size > SPEAKS * size.max()) & (np.count_nonzero(used, axis=0) >= ENOUGH_ROWS)
-    if effect[speaks].max(initial=0.0) < LEAST_EFFECT:
+    if effect[speaks].max(initial=0.0) < least:
         return
     mass = float(payload.values[0])
     more = "more" if mass > 0.0 else "less"

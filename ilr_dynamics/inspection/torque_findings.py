@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..learning.plausibility import constant_joints, unit_of_limits
+from ..learning.plausibility import MOST, constant_joints
 from ..recording.topic_series import BLOCK
 from .evidence import ENOUGH_ROWS, Evidence
 from .excitation_findings import offset_findings, unknown_parameters
@@ -74,14 +74,14 @@ def torque_findings(evidence: Evidence, torque_limit: Array | None) -> Iterator[
     yield from constant
     if constant or evidence.terms is None:
         return
-    unit = _unit(evidence, torque_limit)
-    if unit is not None:
-        yield unit
+    beyond = _beyond(evidence, torque_limit)
+    if beyond is not None:
+        yield beyond
         return
     delay, spread = find_delay(evidence)
     clear = spread < VAGUE
     likely = delay if clear else evidence.expected_delay
-    best, described = best_hypothesis(evidence, likely)
+    best, described = best_hypothesis(evidence, likely, torque_limit)
     better = (described.error / np.maximum(best.error, 1e-9)).max()
     explained = described.score - best.score > CLEAR and better > BETTER
     if explained and best.kind in EXCHANGED:
@@ -158,10 +158,11 @@ def _constant(evidence: Evidence) -> Iterator[Finding]:
     constant = np.zeros(Y.shape[1], dtype=bool)
     constant[constant_joints(evidence.samples)] = True
     if evidence.terms is not None:
-        # Noise of a sensor that measures something else; a torque in another unit is like the
-        # described one.
+        # Noise of a sensor that measures something else. In another unit all torques are small.
         torque, described = Y[evidence.rows], evidence.described
-        small = np.std(torque, axis=0) < NO_SHARE * np.std(described, axis=0)
+        share = np.std(torque, axis=0) / (np.std(described, axis=0) + 1e-12)
+        usual = np.median(share[evidence.moving]) if evidence.moving.any() else 0.0
+        small = share < NO_SHARE * min(usual, 1.0)
         constant |= evidence.moving & small & (_alike(torque, described) < ALIKE)
     for j in np.flatnonzero(constant):
         yield Finding(
@@ -183,29 +184,19 @@ def _alike(one: Array, other: Array) -> Array:
     return np.asarray(np.abs(np.sum(one * other, axis=0)) / (size + 1e-300))
 
 
-def _unit(evidence: Evidence, limit: Array | None) -> Finding | None:
-    assert evidence.terms is not None
-    torque, known = evidence.torque(evidence.expected_delay)
-    X = evidence.samples.X[evidence.rows][known]
-    model = evidence.described
-    if limit is not None:
-        used = evidence.slipping[known]
-        unit = unit_of_limits(X, torque[known], model[known], limit.tolist(), used)
-        if unit:
-            return _scaled(f"the torques are {unit} of each joint's limit; expected Nm", None)
-        recorded = evidence.recording.torque
-        beyond = [
-            (np.abs(recorded[rows]) >= limit.astype(recorded.dtype)).any(axis=1)
-            for rows in _blocks(recorded)
-        ]
-        if np.concatenate(beyond).mean() > 0.5:
-            largest = float(
-                (np.maximum(recorded.max(axis=0), -recorded.min(axis=0)) / limit).max()
-            )
-            return _scaled(
-                f"most torques are beyond their limits, up to {largest:.3g} times", largest
-            )
-    return None
+def _beyond(evidence: Evidence, limit: Array | None) -> Finding | None:
+    """Say that most torques are larger than the drives can give."""
+    if limit is None:
+        return None
+    recorded = evidence.recording.torque
+    beyond = [
+        (np.abs(recorded[rows]) >= limit.astype(recorded.dtype)).any(axis=1)
+        for rows in _blocks(recorded)
+    ]
+    if np.concatenate(beyond).mean() <= MOST:
+        return None
+    largest = float((np.maximum(recorded.max(axis=0), -recorded.min(axis=0)) / limit).max())
+    return _scaled(f"most torques are beyond their limits, up to {largest:.3g} times", largest)
 
 
 def _scaled(text: str, value: float | None) -> Finding:
@@ -221,9 +212,7 @@ def _scaled(text: str, value: float | None) -> Finding:
 def _exchanged(evidence: Evidence, best: Hypothesis, described: Hypothesis) -> Finding:
     names = " and ".join(evidence.joints[j] for j in best.joints)
     if best.kind == "effort_scale":
-        return _scaled(
-            f"the torques are {best.values[0]:g} times those of the described arm", best.values[0]
-        )
+        return _scaled(f"the torques fit the described arm in units of {best.unit}", None)
     text, advice = EXCHANGED[best.kind]
     return Finding(
         best.kind,

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from ..learning.plausibility import UNITS_OF_LIMIT
 from ..robot.rigid_body import RigidBodyModel
 from .evidence import ENOUGH_ROWS, GRAVITY, Evidence
 
@@ -37,6 +38,8 @@ CORRELATION_S = 0.25
 # Nats against torques in another unit: where a weight held twice explains them as well, that is
 # what people get wrong; no two units differ by two.
 RARER = 5.0
+# What drivers make of a Nm by mistake: other gears than there are, a wrong torque constant.
+FACTORS = (0.1, 0.5, 2.0, 10.0)
 # Of the rows, one in so many: states that follow closely say the same.
 THIN = 3
 # Errors below this share of a joint's torque are those of any model, friction foremost: to explain
@@ -58,9 +61,11 @@ class Hypothesis:
     score : float
         Schwarz's criterion less that of no mistake, nats: negative is better.
     values : ndarray
-        What was estimated: gravity (3,), m/s^2; load (4,), kg and kg m; a factor (1,).
+        What was estimated: gravity (3,), m/s^2; load (4,), kg and kg m; else empty.
     error : ndarray of shape (n_joints,)
         Root mean square of what is left of each joint's torque, Nm.
+    unit : str
+        That the torques are in, if not in Nm.
     """
 
     kind: str
@@ -68,9 +73,12 @@ class Hypothesis:
     score: float
     values: Array
     error: Array
+    unit: str = ""
 
 
-def best_hypothesis(evidence: Evidence, delay: float) -> tuple[Hypothesis, Hypothesis]:
+def best_hypothesis(
+    evidence: Evidence, delay: float, torque_limit: Array | None
+) -> tuple[Hypothesis, Hypothesis]:
     """
     Compare all hypotheses.
 
@@ -80,6 +88,8 @@ def best_hypothesis(evidence: Evidence, delay: float) -> tuple[Hypothesis, Hypot
         With a described arm.
     delay : float
         From a state to the action of its torque, s.
+    torque_limit : ndarray of shape (n_joints,) or None
+        Nm.
 
     Returns
     -------
@@ -88,15 +98,20 @@ def best_hypothesis(evidence: Evidence, delay: float) -> tuple[Hypothesis, Hypot
     """
     fit = _Fit(evidence, delay)
     described = fit("", ())
-    return min([described, *_mistakes(evidence, fit)], key=lambda found: found.score), described
+    mistakes = _mistakes(evidence, fit, torque_limit)
+    return min([described, *mistakes], key=lambda found: found.score), described
 
 
-def _mistakes(evidence: Evidence, fit: _Fit) -> Iterator[Hypothesis]:
+def _mistakes(evidence: Evidence, fit: _Fit, torque_limit: Array | None) -> Iterator[Hypothesis]:
     n = len(evidence.joints)
     yield fit("gravity", (), of_gravity=True)
     yield fit("payload", (), of_load=True)
-    for factor in (0.1, 0.5, 2.0, 10.0):
-        yield fit("effort_scale", (), factor=factor)
+    for factor in FACTORS:
+        yield fit("effort_scale", (), factor=np.full(n, factor), unit=f"{factor:g} Nm")
+    if torque_limit is not None:
+        for unit, share in UNITS_OF_LIMIT.items():
+            name = f"{unit} of each joint's limit"
+            yield fit("effort_scale", (), factor=1.0 / (share * torque_limit), unit=name)
     changes: list[tuple[str, tuple[int, ...], Array]]
     changes = [("wrong_sign", (joint,), _flip(n, joint)) for joint in range(n)]
     # What a joint that stands still has to do with another's torque nobody can say.
@@ -149,11 +164,13 @@ class _Fit:
         of_load: bool = False,
         of_motion: Array | None = None,
         of_torque: Array | None = None,
-        factor: float = 1.0,
+        factor: Array | None = None,
+        unit: str = "",
     ) -> Hypothesis:
         slips = self.slips.copy()
         slips[:, list(joints)] = slips[:, list(joints)].all(axis=1, keepdims=True)
-        rigid, X, torque = self._described, self._X, self._torque / factor
+        rescale = 1.0 if factor is None else factor
+        rigid, X, torque = self._described, self._X, self._torque / rescale
         if of_motion is not None:
             X = X @ np.kron(np.eye(3), of_motion)
             rigid = _rigid_torque(self._model, X, self._evidence.nominal_gravity)
@@ -166,15 +183,13 @@ class _Fit:
             # In the order recorded again.
             error = np.abs(of_torque) @ error
         _, described = self._solve(self._torque - self._described, [], own(self._X), slips)
-        n_open = values.size + (factor != 1.0)
-        score = 0.5 * n_open * np.log(self._n) + RARER * (factor != 1.0)
-        variances = ((e**2 + self._floor**2) for e in (factor * error, described))
+        rarer = 0.0 if factor is None else RARER + 0.5 * np.log(self._n)
+        score = 0.5 * values.size * np.log(self._n) + rarer
+        variances = ((e**2 + self._floor**2) for e in (rescale * error, described))
         score += 0.5 * self._n * float(np.subtract(*(np.log(v).sum() for v in variances)))
         if of_gravity:
             values = values + self._evidence.nominal_gravity
-        if factor != 1.0:
-            values = np.array([factor])
-        return Hypothesis(kind, joints, score, values, factor * error)
+        return Hypothesis(kind, joints, score, values, rescale * error, unit)
 
     def _solve(
         self, left: Array, shared: Sequence[Array], own: Array, slips: Mask

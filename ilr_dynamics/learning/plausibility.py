@@ -15,7 +15,7 @@ from ..robot.description import load_description
 from ..robot.rigid_body import RigidBodyModel
 from .settings import LearningSettings
 
-__all__ = ["constant_joints", "implausible_torques", "unit_of_limits"]
+__all__ = ["MOST", "UNITS_OF_LIMIT", "constant_joints", "implausible_torques"]
 
 # Of the recorded states: more that were at a torque limit or beyond come from other units.
 MOST = 0.5
@@ -39,8 +39,8 @@ CLEARLY_NEARER, NEAR = 0.5, 0.4
 # Joints that say something about units: those that the model has so much torque for, as a share of
 # the largest. Others have friction alone.
 SPEAKS = 0.1
-# Samples that are compared, at most, and those of a joint that say something of it, at least.
-ENOUGH, LEAST_STATES = 1000, 30
+# Samples that are compared, at most.
+ENOUGH = 1000
 
 
 def implausible_torques(samples: Samples, settings: LearningSettings) -> str:
@@ -74,7 +74,7 @@ def implausible_torques(samples: Samples, settings: LearningSettings) -> str:
     X, Y = samples.X[chosen], samples.Y[chosen]
     model = RigidBodyModel(load_description(settings.robot, settings.tool_frame))
     torque = np.array([model.inverse_dynamics(*np.split(x, 3)) for x in X])
-    unit = unit_of_limits(X, Y, torque, settings.samples.torque_limit)
+    unit = _unit_of_limits(X, Y, torque, settings.samples.torque_limit)
     if unit:
         return (
             f"the recorded torques fit the rigid-body model as {unit} of each joint's limit; "
@@ -97,12 +97,11 @@ def implausible_torques(samples: Samples, settings: LearningSettings) -> str:
     )
 
 
-def unit_of_limits(
+def _unit_of_limits(
     X: NDArray[np.float64],
     Y: NDArray[np.float64],
     model: NDArray[np.float64],
     limit: Sequence[float] | None,
-    used: NDArray[np.bool_] | None = None,
 ) -> str:
     """
     Name the share of each joint's limit that torques are given in; empty if they are in Nm.
@@ -115,21 +114,14 @@ def unit_of_limits(
         Recorded torques, and those of the rigid-body model, Nm.
     limit : sequence of float or None
         Of each joint's torque, Nm.
-    used : ndarray of shape (n, n_joints), bool, optional
-        Where a joint does not stick, which hides its share; all states by default.
     """
     if limit is None:
         return ""
-    if used is None:
-        used = np.ones(Y.shape, dtype=bool)
     size = np.linalg.norm(model, axis=0)
-    enough = np.count_nonzero(used, axis=0) >= LEAST_STATES
-    joints = np.flatnonzero((size > SPEAKS * size.max()) & enough)
+    joints = np.flatnonzero(size > SPEAKS * size.max())
     velocity = np.split(X, 3, axis=1)[1]
-    shares = np.array(
-        [_share(*(part[used[:, j], j] for part in (Y, model, velocity))) for j in joints]
-    )
-    if not joints.size or (shares <= 0.0).any():
+    shares = np.array([_share(Y[:, j], model[:, j], velocity[:, j]) for j in joints])
+    if (shares <= 0.0).any():
         return ""
 
     def distance(unit: NDArray[np.float64]) -> float:
