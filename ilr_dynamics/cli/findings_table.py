@@ -21,7 +21,7 @@ NOTHING = "nothing to say"
 
 def format_findings(inspection: Inspection) -> str:
     """
-    Lay out the findings of a recording: severity, joint, from when to when, text and advice.
+    Lay out the findings of a recording: severity, kind, joint, when, text and advice.
 
     Parameters
     ----------
@@ -69,9 +69,9 @@ def stretch_of_time(finding: Finding) -> str:
     return f"at {first} s" if first == last else f"{first}-{last} s"
 
 
-def _labels(finding: Finding) -> tuple[str, str, str]:
+def _labels(finding: Finding) -> tuple[str, str, str, str]:
     joint = shortened(printable(finding.joint), LONGEST_JOINT)
-    return str(finding.severity), joint, stretch_of_time(finding)
+    return str(finding.severity), finding.kind, joint, stretch_of_time(finding)
 
 
 def _wrapped(finding: Finding, label: str) -> list[str]:

@@ -8,7 +8,6 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from tqdm import tqdm
@@ -24,7 +23,6 @@ from ilr_dynamics.inspection import (
     with_samples,
 )
 from ilr_dynamics.learning import LearningSettings
-from ilr_dynamics.robot.description import load_description
 
 __all__ = ["main"]
 
@@ -49,7 +47,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     try:
         options, settings = parse_learning_options(_parser(), arguments)
-        settings = _of_the_arm(options, settings)
         inspections = _inspect(options.bags, settings)
         if options.html is not None:
             # Who wants no pictures need not wait for Matplotlib, nor have room for it.
@@ -96,20 +93,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
     add_learning_options(parser)
     return parser
-
-
-def _of_the_arm(options: argparse.Namespace, settings: LearningSettings) -> LearningSettings:
-    """Take the joints of an arm that is named without a parameter file."""
-    if options.robot is None or options.params_file is not None:
-        return settings
-    description = load_description(options.robot, settings.tool_frame)
-    if tuple(options.joints) != load_description("wam4").joint_names:
-        return settings
-    return replace(
-        settings,
-        joint_names=description.joint_names,
-        samples=replace(settings.samples, velocity_limit=description.velocity_limit.tolist()),
-    )
 
 
 def _to_json(inspection: Inspection) -> dict[str, object]:

@@ -119,7 +119,7 @@ def _show_findings(report: HtmlReport, inspection: Inspection) -> None:
         report.paragraph("There is nothing to say of it.")
         return
     report.table(
-        ["severity", "joint", "when", "what was found", "what to do"],
+        ["severity", "kind", "joint", "when", "what was found", "what to do"],
         [_finding_row(finding) for finding in inspection.findings[:MOST_FINDINGS]],
         "findings",
     )
@@ -130,6 +130,7 @@ def _show_findings(report: HtmlReport, inspection: Inspection) -> None:
 def _finding_row(finding: Finding) -> list[object]:
     return [
         Mark(str(finding.severity), TONES[finding.severity]),
+        finding.kind,
         _name(finding.joint) or "all",
         stretch_of_time(finding) or "throughout",
         shortened(printable(finding.text), LONGEST_TEXT),

@@ -58,6 +58,17 @@ def add_learning_options(parser: argparse.ArgumentParser) -> None:
     add_recording_options(parser)
 
 
+def _settings_of_arm(robot: str, settings: LearningSettings) -> LearningSettings:
+    """Joints and limits of an arm that is named without a parameter file."""
+    arm = load_description(robot)
+    samples = replace(
+        settings.samples,
+        torque_limit=arm.torque_limit.tolist(),
+        velocity_limit=arm.velocity_limit.tolist(),
+    )
+    return replace(settings, joint_names=arm.joint_names, samples=samples)
+
+
 def parse_learning_options(
     parser: argparse.ArgumentParser, arguments: Sequence[str] | None
 ) -> tuple[argparse.Namespace, LearningSettings]:
@@ -81,7 +92,11 @@ def parse_learning_options(
     """
     options = parser.parse_args(arguments)
     settings = LearningSettings(tuple(options.joints))
-    if options.params_file is not None:
+    if options.params_file is None and options.robot is not None:
+        settings = _settings_of_arm(options.robot, settings)
+        parser.set_defaults(joints=list(settings.joint_names))
+        options = parser.parse_args(arguments)
+    elif options.params_file is not None:
         settings = learning_settings(
             read_complete_parameters([options.params_file], NODE, PARAMETERS)
         )

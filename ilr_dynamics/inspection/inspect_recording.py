@@ -220,7 +220,12 @@ def _as_array(values: Sequence[float] | None) -> Array | None:
 
 
 def _unreadable(text: str) -> Finding:
-    return Finding("unreadable", Severity.ERROR, text, "docs/troubleshooting.md lists the reasons")
+    return Finding(
+        "unreadable",
+        Severity.ERROR,
+        text,
+        "the documentation lists the reasons under Troubleshooting",
+    )
 
 
 def _jumping(text: str) -> Finding:

@@ -28,6 +28,8 @@ BY_CHANCE, BY_FRICTION = 3.0, 0.002
 # Of a torque's rms, of a joint that is moved by its bodies: less is not worth a word; and more
 # than masses of a description are wrong by, so that it is worth one whatever explains it better.
 LEAST_EFFECT, WRONG_MASSES = 0.01, 0.1
+# No masses that were measured or drawn are wrong by this factor.
+OTHER_UNIT = 1.5
 # Joints whose bodies take less torque, of the most, have friction alone.
 SPEAKS = 0.05
 # Degrees and m/s^2 by which gravity of a description that is a few per cent wrong appears turned.
@@ -52,6 +54,8 @@ def load_findings(evidence: Evidence, delay: float) -> Iterator[Finding]:
     elif payload.gain > max(CLEAR, gravity.gain):
         least = LEAST_EFFECT if payload.gain > otherwise else WRONG_MASSES
         yield from _payload(evidence, payload, delay, least)
+    elif description.gain > max(CLEAR, gravity.gain):
+        yield from _shares(evidence, description.values)
 
 
 def _gravity(gravity: Array) -> Iterator[Finding]:
@@ -81,6 +85,23 @@ def _gravity(gravity: Array) -> Iterator[Finding]:
                 value=angle,
                 unit="deg",
             )
+
+
+def _shares(evidence: Evidence, shares: Array) -> Iterator[Finding]:
+    """Say whose torques are others than those of the description by a factor of their own."""
+    size = np.sqrt(np.mean(evidence.described**2, axis=0))
+    with np.errstate(invalid="ignore"):
+        wrong = (shares > OTHER_UNIT) | (shares < 1.0 / OTHER_UNIT)
+    for j in np.flatnonzero(wrong & (size > SPEAKS * size.max())):
+        yield Finding(
+            "effort_scale",
+            Severity.WARNING,
+            f"the torque of {evidence.joints[j]} is {shares[j]:.2g} times that of the described "
+            "arm, friction apart; expected 1",
+            "is it in Nm, with this motor's own constant? or are the masses guessed?",
+            joint=evidence.joints[j],
+            value=float(shares[j]),
+        )
 
 
 def _weight(kind: str, share: float, advice: str) -> Finding:

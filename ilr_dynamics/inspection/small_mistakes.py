@@ -44,8 +44,9 @@ class SmallMistake:
     gain : float
         Nats by which it explains the torques better than none (Schwarz).
     values : ndarray
-        Added gravity (3,), m/s^2; load (4,), kg and kg m; none of a description each of whose
-        joints takes another share of its torque, as with wrong masses.
+        Added gravity (3,), m/s^2; load (4,), kg and kg m; of a description each of whose joints
+        takes another share of its torque, as with wrong masses or motor constants, these shares
+        (n_joints,), NaN where nothing is known.
     """
 
     gain: float
@@ -123,10 +124,14 @@ def _shared(joints: list[_Joint], columns: Array) -> SmallMistake:
 
 def _described_otherwise(evidence: Evidence, joints: list[_Joint]) -> SmallMistake:
     """Each joint with a factor of its own before the described torque."""
-    gain = 0.0
+    gain, shares = 0.0, np.full(len(evidence.joints), np.nan)
     for of in joints:
-        scaled = of.model.widened(SCALE * evidence.described[of.rows, of.joint, np.newaxis])
-        explained = float(of.y @ (of.model.residual(of.y) - scaled.residual(of.y)))
+        described = evidence.described[of.rows, of.joint]
+        left = of.model.residual(of.y)
+        scaled = of.model.widened(SCALE * described[:, np.newaxis])
+        explained = float(of.y @ (left - scaled.residual(of.y)))
         n = of.weight * of.model.level**2 * len(of.rows)
         gain += 0.5 * of.weight * explained - 0.5 * np.log(max(n, 1.0))
-    return SmallMistake(gain, np.zeros(0))
+        apart = float(described @ of.model.residual(described))
+        shares[of.joint] = 1.0 + float(described @ left) / max(apart, 1e-12)
+    return SmallMistake(gain, shares)

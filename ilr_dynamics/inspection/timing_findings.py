@@ -49,7 +49,7 @@ def timing_findings(recording: Recording, settings: SampleSettings) -> Iterator[
                 "rejected_states",
                 Severity.WARNING if count > LOST * n and reason not in NO_FAULT else Severity.INFO,
                 f"{count} of {n} states are of no use: {reason}",
-                "docs/troubleshooting.md says what the reason means",
+                "the documentation says under Troubleshooting what the reason means",
                 value=count / n,
             )
 

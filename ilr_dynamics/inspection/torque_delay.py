@@ -21,8 +21,9 @@ Array = NDArray[np.float64]
 # Delays that are tried, s. They are whole periods: between states a torque is a mean of two, with
 # less noise, which would look like a better fit.
 FIRST, LAST = -0.02, 0.04
-# A joint that is slower all the time says nothing about when its torque acts, rad/s.
-FAST_ENOUGH = 0.1
+# A joint that is slower all the time says nothing about when its torque acts, rad/s: its friction,
+# which nobody knows as well, changes by more than its motion. One joint cannot contradict itself.
+FAST_ENOUGH, LEAST_WITNESSES = 0.3, 2
 # Before it is known what is left of a torque: as a share of its rms.
 FIRST_GUESS = 0.03
 # Errors that are farther apart are not alike, s: friction varies over some hundredths of a turn.
@@ -80,7 +81,7 @@ def find_delay(evidence: Evidence) -> tuple[float, float]:
     period = evidence.recording.period
     delays = period * np.arange(np.floor(FIRST / period), np.ceil(LAST / period) + 1.0)
     witnesses = list(_witnesses(evidence, delays))
-    if not witnesses:
+    if len(witnesses) < LEAST_WITNESSES:
         return evidence.expected_delay, float("inf")
     spacing = evidence.spacing
     about = [float(delays[np.argmin(witness.cost)]) for witness in witnesses]

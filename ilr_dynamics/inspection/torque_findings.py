@@ -10,8 +10,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..learning.plausibility import MOST, constant_joints
+from ..learning.plausibility import MOST
 from ..recording.topic_series import BLOCK
+from .constant_torques import constant_torques
 from .evidence import ENOUGH_ROWS, Evidence
 from .excitation_findings import offset_findings, unknown_parameters
 from .finding import Finding, Severity
@@ -41,10 +42,6 @@ LATE, EARLY = 0.0006, 0.001
 VAGUE, UNUSUAL = 0.00025, 3.5
 # Share of a moving joint's torque that motion, weight and friction together explain at least.
 RELATED = 0.4
-# Of what a joint's torque changes by on its way, by the description: less is none.
-NO_SHARE = 0.02
-# Correlation with the described torque, below which a small one is noise.
-ALIKE = 0.5
 # Mistakes that leave nothing of a torque to ask further questions about, and what is said of them.
 EXCHANGED = {
     "wrong_sign": (
@@ -70,7 +67,7 @@ def torque_findings(evidence: Evidence, torque_limit: Array | None) -> Iterator[
         Nm.
     """
     yield from _saturation(evidence, torque_limit)
-    constant = list(_constant(evidence))
+    constant = list(constant_torques(evidence))
     yield from constant
     if constant or evidence.terms is None:
         return
@@ -151,37 +148,6 @@ def _share(torque: Measured, level: Measured) -> Array:
 def _blocks(torque: Measured) -> Iterator[slice]:
     """Rows that are looked at a time: of an hour all together take as much memory again."""
     return (slice(start, start + BLOCK) for start in range(0, len(torque), BLOCK))
-
-
-def _constant(evidence: Evidence) -> Iterator[Finding]:
-    Y = evidence.samples.Y
-    constant = np.zeros(Y.shape[1], dtype=bool)
-    constant[constant_joints(evidence.samples)] = True
-    if evidence.terms is not None:
-        # Noise of a sensor that measures something else. In another unit all torques are small.
-        torque, described = Y[evidence.rows], evidence.described
-        share = np.std(torque, axis=0) / (np.std(described, axis=0) + 1e-12)
-        usual = np.median(share[evidence.moving]) if evidence.moving.any() else 0.0
-        small = share < NO_SHARE * min(usual, 1.0)
-        constant |= evidence.moving & small & (_alike(torque, described) < ALIKE)
-    for j in np.flatnonzero(constant):
-        yield Finding(
-            "zero_effort",
-            Severity.ERROR,
-            f"the torque of {evidence.joints[j]} is {np.median(Y[:, j]):.4g} Nm throughout, "
-            "although it moves",
-            "record the topic of commanded torques, or let the driver fill its efforts",
-            joint=evidence.joints[j],
-            value=float(Y[0, j]),
-            unit="Nm",
-        )
-
-
-def _alike(one: Array, other: Array) -> Array:
-    """Size of the correlation (n_joints,) of torques (n, n_joints)."""
-    one, other = one - one.mean(axis=0), other - other.mean(axis=0)
-    size = np.linalg.norm(one, axis=0) * np.linalg.norm(other, axis=0)
-    return np.asarray(np.abs(np.sum(one * other, axis=0)) / (size + 1e-300))
 
 
 def _beyond(evidence: Evidence, limit: Array | None) -> Finding | None:

@@ -233,7 +233,9 @@ def _metadata_of_file(path: Path, directories: Sequence[str | Path] | None) -> B
     except RecordingError:
         # Whoever names the file itself may do so because of them.
         return None
-    return metadata if path.name in metadata.files else None
+    # Tools pack and unpack without a word in the metadata, as of folders.
+    names = {name.removesuffix(PACKED_SUFFIX) for name in metadata.files}
+    return metadata if path.name.removesuffix(PACKED_SUFFIX) in names else None
 
 
 def _check_size(size: int, collector: MessageCollector) -> None:

@@ -341,7 +341,10 @@ def _deserialised(data: bytes) -> Any | None:
 
 
 class _JointOrder:
-    """Where the joints asked for stand in a message, remembered between equal messages."""
+    """Where the joints asked for stand in a message, remembered between equal messages.
+
+    A message that names a joint twice says nothing of it, as to the controller.
+    """
 
     def __init__(self, joints: Sequence[str]) -> None:
         self._joints = list(joints)
@@ -352,7 +355,7 @@ class _JointOrder:
         """Columns of the joints in a message with these names; None if one is missing."""
         if names != self._names:
             place = {name: column for column, name in enumerate(names)}
-            complete = place.keys() >= set(self._joints)
+            complete = len(place) == len(names) and place.keys() >= set(self._joints)
             self._columns = np.array([place[j] for j in self._joints]) if complete else None
             self._names = names
         return self._columns

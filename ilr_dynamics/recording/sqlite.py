@@ -10,6 +10,7 @@ read here, nothing may be called, and the work is bounded.
 
 from __future__ import annotations
 
+import shlex
 import sqlite3
 import struct
 from collections.abc import Callable
@@ -35,6 +36,7 @@ JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 # journal says was not finished.
 UNITE = (
     "python3 -c 'import sqlite3, sys; "
+    'open(sys.argv[1], "r+b").close(); '
     'sqlite3.connect(sys.argv[1]).execute("PRAGMA wal_checkpoint(TRUNCATE)")\''
 )
 # Bytes of a value and of the text of a table's definition; definitions of messages are not read.
@@ -94,7 +96,7 @@ def _check_journals(path: Path) -> None:
         if journal.is_file() and is_pending(journal):
             raise RecordingError(
                 f"it is not complete without {journal.name}, which a recorder left that was "
-                f"killed; unite them: {UNITE} {path}"
+                f"killed; unite them: {UNITE} {shlex.quote(str(path))}"
             )
 
 

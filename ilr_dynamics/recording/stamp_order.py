@@ -22,8 +22,6 @@ from .topic_series import BLOCK, rises
 
 __all__ = ["judge_stamps", "long_steps", "median_step", "short_steps"]
 
-__all__ = ["judge_stamps"]
-
 Stamps = NDArray[np.int64]
 Indices = NDArray[np.intp]
 
@@ -32,12 +30,16 @@ LONGEST_INT32 = np.iinfo(np.int32).max
 REORDERING = 100_000_000
 # Setting a clock back by less cannot be told from messages that are late, ns.
 SMALLEST_STEP = 25_000_000
-# Messages that come in order before and after a clock is set.
-STEADY = 8
+# Messages that are looked at before and after a clock is set, and how many of them have to follow
+# each other by the period, as some are lost or have wrong stamps.
+LOOKED_AT, STEADY = 16, 8
+# How far, in nominal periods, a message may be from where those beside it have it.
+UNSTEADY = 4.0
+# Share of stamps that lie before the ones written before them, from which on the order of writing
+# says nothing.
+SHUFFLED = 0.02
 # Messages written before one, among which those of its time are looked for: of some seconds.
 NEAR = 10_000
-# Between messages in order, in nominal periods.
-LONGEST_STEP = 3.5
 # A message overtaken is as far from its neighbours, in nominal periods: else there was no hole.
 HOLE = 0.25
 # Fewer first or last messages than this, that far (periods) from all others, have wrong stamps: of
@@ -63,8 +65,7 @@ def judge_stamps(stamp: Stamps) -> tuple[Indices, NDArray[np.uint8]]:
     """
     n = len(stamp)
     in_order = rises(stamp)
-    different = stamp if in_order else np.unique(stamp)
-    period = median_step(different) if len(different) > 1 else 1.0
+    period = _period(stamp, in_order)
     rejection = np.zeros(n, dtype=np.uint8)
     part = np.zeros(n, dtype=np.intp)
     _reject_lonely(stamp, period, rejection)
@@ -108,28 +109,48 @@ def long_steps(stamp: Stamps, longest: float) -> Indices:
     return np.concatenate([np.zeros(0, dtype=np.intp), *found])
 
 
+def _period(stamp: Stamps, in_order: bool) -> float:
+    """Nominal time between messages, ns; 1 if there is none."""
+    if not in_order:
+        step = np.diff(stamp)
+        if np.count_nonzero(step < 0) <= SHUFFLED * len(step):
+            # Where a clock was set back, stamps of two times lie between each other.
+            rising = step[step > 0]
+            return float(np.median(rising)) if rising.size else 1.0
+        stamp = np.unique(stamp)
+    return median_step(stamp) if len(stamp) > 1 else 1.0
+
+
 def _set_back(stamp: Stamps, period: float) -> list[int]:
     """Rows that are the first after the clock was set back."""
     found = []
     begin = 0
     for row in (np.flatnonzero(np.diff(stamp) < 0) + 1).tolist():
-        before, after = stamp[max(begin, row - STEADY) : row], stamp[row : row + STEADY]
-        back = stamp[row - 1] + period - stamp[row]
-        if back < SMALLEST_STEP or not (_is_steady(before, period) and _is_steady(after, period)):
+        first = max(begin, row - LOOKED_AT)
+        was = _level(stamp[first:row], first - row, period)
+        now = _level(stamp[row : row + LOOKED_AT], 0, period)
+        if was is None or now is None or was - now < SMALLEST_STEP:
             continue
         # A block that was late fills a hole; a clock set back runs where messages are already.
-        end = min(int(after[-1]), int(stamp[row - 1]))
+        after = stamp[row : row + LOOKED_AT]
+        end = min(now + len(after) * period, was)
         earlier = stamp[max(begin, row - NEAR) : row]
-        there = np.count_nonzero((earlier >= stamp[row] - period / 2) & (earlier <= end))
-        if back > REORDERING or there >= 0.5 * np.count_nonzero(after <= end):
+        there = np.count_nonzero((earlier >= now - period / 2) & (earlier <= end))
+        due = np.count_nonzero((after >= now - period / 2) & (after <= end))
+        if was - now > REORDERING or there >= 0.5 * due:
             found.append(row)
             begin = row
     return found
 
 
-def _is_steady(stamp: Stamps, period: float) -> bool:
-    step = np.diff(stamp)
-    return len(stamp) == STEADY and bool(((step > 0) & (step <= LONGEST_STEP * period)).all())
+def _level(stamp: Stamps, first: int, period: float) -> float | None:
+    """Stamp that the message number 0 of a steady series has, or had; None if it is not steady."""
+    if len(stamp) < STEADY:
+        return None
+    due = stamp - period * np.arange(first, first + len(stamp))
+    level = float(np.median(due))
+    steady = np.count_nonzero(np.abs(due - level) <= UNSTEADY * period)
+    return level if steady >= STEADY else None
 
 
 def _judge(stamp: Stamps, period: float) -> NDArray[np.uint8]:

@@ -25,7 +25,7 @@ def join_torques(
     Give each state the torque that carries its stamp.
 
     Where the clock was set back, stamps come again: a command answers the state beside which it
-    was written.
+    was written, and of two commands for a state the one written beside it counts.
 
     Parameters
     ----------
@@ -109,16 +109,18 @@ def _join_in_disorder(
     rows = np.flatnonzero(count > 0)
     rows = rows[np.argsort(states.stamp[rows], kind="stable")]
     again = np.flatnonzero(np.diff(states.stamp[rows]) == 0)
-    if again.size:
+    several = np.flatnonzero(count[rows] > 1)
+    rivals = rows[np.unique(np.concatenate([again, again + 1, several]))]
+    if rivals.size:
         place, places_of_commands = _places_of(states, commands, places)
-        rivals = rows[np.union1d(again, again + 1)]
         answer[rivals] = -1
         for group in np.split(rivals, np.flatnonzero(np.diff(states.stamp[rivals])) + 1):
             answers = order[first[group[0]] : first[group[0]] + count[group[0]]]
-            # Sound ones last, to count.
-            for command in answers[::-1].tolist():
-                nearest = np.argmin(np.abs(place[group] - places_of_commands[command]))
-                answer[group[nearest]] = command
+            apart = np.abs(place[group] - places_of_commands[answers, np.newaxis])
+            nearest = np.argmin(apart, axis=1)
+            # The last one counts: a sound one, and the nearest of those.
+            for k in np.lexsort((apart.min(axis=1), commands.rejection[answers]))[::-1].tolist():
+                answer[group[nearest[k]]] = answers[k]
     reason = np.where(answer >= 0, commands.rejection[answer], Rejection.NO_TORQUE)
     used = answer[reason == Rejection.NONE]
     return commands.fields["effort"][used], reason.astype(np.uint8)

@@ -247,11 +247,13 @@ def test_short_tracks_are_broken_at_gaps():
 def test_findings_are_readable_in_a_terminal():
     shown = """\
 /data/bag: 1 error, 1 warning, 1 for information
-  error        0.55-0.7 s  75 states are missing between 0.55 s and 0.7 s; expected one every 2 ms
-                           -> Record on the machine that drives the arm.
-  warning  j1              the measured velocities stay zero while the joint moves by 0.8 rad
-                           -> Nothing: positions are differentiated instead.
-  info         from 1 s    commands act 3.1 ms after their state"""
+  error    dropouts           0.55-0.7 s  75 states are missing between 0.55 s and 0.7 s; expected
+                                          one every 2 ms
+                                          -> Record on the machine that drives the arm.
+  warning  zero_velocity  j1              the measured velocities stay zero while the joint moves by
+                                          0.8 rad
+                                          -> Nothing: positions are differentiated instead.
+  info     torque_delay       from 1 s    commands act 3.1 ms after their state"""
     assert format_findings(Inspection("/data/bag", (DROPOUT, STILL, DELAY))) == shown
     assert format_findings(Inspection("bag", ())) == "bag: nothing to say"
 

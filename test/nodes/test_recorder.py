@@ -15,6 +15,7 @@ import pytest
 import rclpy
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.srv import GetParameters, SetParameters
+from rclpy.client import Client
 from rclpy.context import Context
 from rclpy.duration import Duration
 from rclpy.executors import SingleThreadedExecutor
@@ -40,6 +41,7 @@ class Arm:
         self.states = node.create_publisher(JointState, "joint_states", DEEP)
         self.torques = node.create_publisher(JointState, "joint_torque_command", DEEP)
         self.count = 0
+        self._clients: dict[str, Client] = {}
 
     def wait_for_recorder(self):
         deadline = time.monotonic() + TIMEOUT
@@ -69,7 +71,9 @@ class Arm:
         return positions
 
     def call(self, kind, name, request):
-        client = self.node.create_client(kind, f"/recorder/{name}")
+        # Kept: to be found by the recorder takes a new one longer than to be answered.
+        client = self._clients.get(name) or self.node.create_client(kind, f"/recorder/{name}")
+        self._clients[name] = client
         assert client.wait_for_service(timeout_sec=TIMEOUT), f"no service {name}"
         future = client.call_async(request)
         self.executor.spin_until_future_complete(future, timeout_sec=TIMEOUT)

@@ -263,6 +263,13 @@ def test_annotations_are_those_of_the_bag_that_a_file_lies_in(motion, write_bag,
     assert read_messages(file, ["/joint_states"]).annotations == {}
 
 
+def test_annotations_of_a_file_that_was_unpacked_are_found(motion, write_bag, storage):
+    path = write_bag(motion.states(), storage, annotations={"arm": "left"})
+    file, metadata = storage_file(path, storage), path / "metadata.yaml"
+    metadata.write_text(metadata.read_text().replace(file.name, file.name + ".zstd"))
+    assert read_messages(file, ["/joint_states"]).annotations == {"arm": "left"}
+
+
 def change_metadata(path, change):
     file = path / "metadata.yaml"
     content = yaml.safe_load(file.read_text())

@@ -118,6 +118,54 @@ def test_what_follows_a_clock_set_back_does_not_go_on_from_what_was_before(
     np.testing.assert_allclose(qdd, -(motion.rate**2) * q, atol=0.1)
 
 
+@pytest.mark.parametrize("flaw", ["lost before", "lost after", "wrong before", "wrong after"])
+@pytest.mark.parametrize("back", [0.05, 0.4, 2.0])
+def test_a_clock_set_back_is_seen_beside_flaws(motion, write_received, back, flaw):
+    """Some messages are lost, or one has a wrong stamp, close to where the clock is set."""
+    true = motion.start + motion.period * np.arange(1200)
+    set_back = np.where(np.arange(1200) < 700, 0, round(1e9 * back))
+    kept = np.ones(1200, dtype=bool)
+    near = 696 if flaw.endswith("before") else 703
+    kept[near - 2 : near + 2] = not flaw.startswith("lost")
+    stamp = true - set_back
+    if flaw.startswith("wrong"):
+        stamp[near] += 3_600_000_000_000
+    true, stamp = true[kept], stamp[kept]
+    time = motion.seconds(true)
+    q, torque = motion.position(time), motion.torque(time)
+    path = write_received(true, stamp, motion.joints, q, torque)
+    recording = read_recording(path, motion.joints)
+    assert len(recording.breaks) == 1
+    assert len(recording.stamp) >= len(stamp) - 1
+    # Each is a state of the motion, with the torque of its own moment.
+    row = np.array([np.argmin(np.abs(q - here).sum(axis=1)) for here in recording.position])
+    np.testing.assert_array_equal(recording.position, q[row])
+    np.testing.assert_array_equal(recording.torque, torque[row].astype(np.float32))
+
+
+def test_a_command_is_that_of_its_own_moment_where_a_state_is_of_no_use(motion, write_received):
+    """Two commands have a state's stamp, as the clock was set back, and one state is unusable."""
+    true = motion.start + motion.period * np.arange(1200)
+    stamp = true - np.where(np.arange(1200) < 700, 0, 400_000_000)
+    time = motion.seconds(true)
+    q, torque = motion.position(time), motion.torque(time)
+    q[600] = np.nan
+    recording = read_recording(
+        write_received(true, stamp, motion.joints, q, torque), motion.joints
+    )
+    kept = np.delete(np.arange(1200), 600)
+    np.testing.assert_array_equal(recording.torque, torque[kept].astype(np.float32))
+
+
+def test_a_joint_named_twice_says_nothing(motion, write_bag):
+    twice = [
+        ("/joint_states", encode_joint_state(int(stamp), ["j1", "j2", "j2"], [0.1, 0.2, 0.0]))
+        for stamp in motion.stamps
+    ]
+    with pytest.raises(RecordingError, match="joints j1, j2, j2 on /joint_states; expected j1"):
+        read_recording(write_bag([*twice, *motion.commands()]), motion.joints)
+
+
 @pytest.mark.parametrize("row", [0, 1, 300, 598, 599])
 @pytest.mark.parametrize("ahead", [-1.7e9, -1.0, 1.0, 3600.0, 1e8, "receipt"])
 def test_one_wrong_stamp_costs_one_state(motion, write_received, row, ahead):

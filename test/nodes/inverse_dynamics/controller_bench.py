@@ -16,6 +16,7 @@ from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.srv import GetParameters, ListParameters, SetParameters
+from rclpy.client import Client
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -63,6 +64,7 @@ class Bench:
         self.states: list[ControllerState] = []
         self.diagnostics: list[DiagnosticArray] = []
         self._changed: set[str] = set()
+        self._clients: dict[str, Client] = {}
         self.restore_driver()
         node.create_subscription(JointState, "joint_torque_command", self.torques.append, 10)
         node.create_subscription(
@@ -171,7 +173,10 @@ class Bench:
         return future.result()
 
     def ask(self, kind, name, *, moving=True, **fields):
-        client = self.node.create_client(kind, f"{NAME}/{name}")
+        # Kept: to be found by the node takes a new one longer than to be answered.
+        if name not in self._clients:
+            self._clients[name] = self.node.create_client(kind, f"{NAME}/{name}")
+        client = self._clients[name]
         assert client.wait_for_service(timeout_sec=60.0), f"no service {name}"
         future = client.call_async(kind.Request(**fields))
         if moving:
@@ -179,7 +184,6 @@ class Bench:
         else:
             self.executor.spin_until_future_complete(future, timeout_sec=120.0)
             answer = future.result()
-        self.node.destroy_client(client)
         return answer
 
     def change_state(self, transition: int) -> bool:

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -84,34 +85,47 @@ def test_node_does_not_start_with_parameters_out_of_range(value, text):
 
 
 WAM4 = load_description("wam4").urdf_path.read_text()
+EYE = """<link name="eye"/><joint name="eye_fixed" type="fixed"><parent link="forearm"/>
+<child link="eye"/></joint></robot>"""
+WITH_EYE, ENDS = WAM4.replace("</robot>", EYE), "the links eye, tool end the arm"
 
 
-def configuration_log(start_bench, folder, urdf, configures, *parameters):
-    """What a node says that is configured with another URDF."""
+@contextmanager
+def node_with_own_urdf(start_bench, folder, *parameters):
+    """A node configured with a URDF with a second end; yields a function that tries another one.
+
+    That returns whether the node is configured with it, and all that it has logged.
+    """
     path, log = folder / "arm.urdf", folder / "log"
-    path.write_text(urdf)
+    path.write_text(WITH_EYE)
     with log.open("wb") as stderr:
         options = (f"robot:={path}", *parameters)
-        with start_bench(stderr=stderr, parameters=options, configures=configures):
-            return log.read_text()
+        with start_bench(stderr=stderr, parameters=options) as bench:
+
+            def configure(urdf):
+                path.write_text(urdf)
+                assert bench.change_state(Transition.TRANSITION_CLEANUP)
+                return bench.change_state(Transition.TRANSITION_CONFIGURE), log.read_text()
+
+            yield configure
 
 
-def test_description_without_masses_is_refused(start_bench, tmp_path):
-    urdf, count = re.subn("(?s)(name=.forearm.>).*?</inertial>", r"\1", WAM4)
+def test_what_is_put_up_with_is_logged_and_missing_masses_are_refused(start_bench, tmp_path):
+    light, count = re.subn("(?s)(name=.forearm.>).*?</inertial>", r"\1", WAM4)
     assert count == 1
-    log = configuration_log(start_bench, tmp_path, urdf, False)
+    with node_with_own_urdf(start_bench, tmp_path) as configure:
+        configured, log = configure(light)
+    assert f"{ENDS}; taken as the tool frame is 'eye', the first by name" in log
+    assert not configured
     assert "not configured: " in log and "link 'forearm', which joint 'j4' moves" in log
 
 
-def test_what_is_put_up_with_is_logged_and_the_tool_frame_can_be_set(start_bench, tmp_path):
-    more = """<link name="eye"/><joint name="eye_fixed" type="fixed"><parent link="forearm"/>
-<child link="eye"/></joint></robot>"""
-    urdf = WAM4.replace("</robot>", more)
-    text = "the links eye, tool end the arm; taken as the tool frame is 'eye', the first by name"
-    assert text in configuration_log(start_bench, tmp_path, urdf, True)
-    assert text not in configuration_log(start_bench, tmp_path, urdf, True, "tool_frame:=tool")
-    log = configuration_log(start_bench, tmp_path, urdf, False, "tool_frame:=hand")
-    assert "no moving joint carries a link 'hand' for the parameter tool_frame" in log
+def test_the_tool_frame_can_be_set(start_bench, tmp_path):
+    with node_with_own_urdf(start_bench, tmp_path, "tool_frame:=tool") as configure:
+        configured, log = configure(WAM4.replace('"tool"', '"hand"'))
+    assert ENDS not in log
+    assert not configured
+    assert "no moving joint carries a link 'tool' for the parameter tool_frame" in log
 
 
 def test_arm_is_held_while_nobody_reads_the_log(start_bench):
