@@ -32,6 +32,9 @@ CORRELATION_S = 0.15
 FIRST_GUESS = 0.03
 # Of what is never explained: rounding of an inertia in the description, as a share of the torque.
 ROUNDED = 2e-3
+# Standard deviation of a joint's share of the described torque from which on it is a guess:
+# friction and ripple can be taken for the rest.
+KNOWN_TO = 0.1
 
 
 @dataclass(frozen=True)
@@ -133,5 +136,6 @@ def _described_otherwise(evidence: Evidence, joints: list[_Joint]) -> SmallMista
         n = of.weight * of.model.level**2 * len(of.rows)
         gain += 0.5 * of.weight * explained - 0.5 * np.log(max(n, 1.0))
         apart = float(described @ of.model.residual(described))
-        shares[of.joint] = 1.0 + float(described @ left) / max(apart, 1e-12)
+        if of.weight * apart > KNOWN_TO**-2:
+            shares[of.joint] = 1.0 + float(described @ left) / apart
     return SmallMistake(gain, shares)

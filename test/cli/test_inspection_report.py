@@ -36,7 +36,7 @@ DROPOUT = Finding(
 STILL = Finding(
     "zero_velocity",
     Severity.WARNING,
-    "the measured velocities stay zero while the joint moves by 0.8 rad",
+    "the measured velocities stay zero while it moves by 0.8 rad",
     "Nothing: positions are differentiated instead.",
     joint="j1",
 )
@@ -250,8 +250,8 @@ def test_findings_are_readable_in_a_terminal():
   error    dropouts           0.55-0.7 s  75 states are missing between 0.55 s and 0.7 s; expected
                                           one every 2 ms
                                           -> Record on the machine that drives the arm.
-  warning  zero_velocity  j1              the measured velocities stay zero while the joint moves by
-                                          0.8 rad
+  warning  zero_velocity  j1              the measured velocities stay zero while it moves by 0.8
+                                          rad
                                           -> Nothing: positions are differentiated instead.
   info     torque_delay       from 1 s    commands act 3.1 ms after their state"""
     assert format_findings(Inspection("/data/bag", (DROPOUT, STILL, DELAY))) == shown
