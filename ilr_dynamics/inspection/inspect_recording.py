@@ -20,7 +20,7 @@ from ..recording import Recording, Samples, training_samples
 from ..recording.recording import without_jumps
 from ..robot.description import RobotDescription, load_description
 from ..robot.rigid_body import RigidBodyModel
-from .evidence import Evidence
+from .evidence import GRAVITY, Evidence
 from .finding import Finding, Severity
 from .motion_findings import degrees_finding, motion_findings
 from .timing_findings import position_findings, timing_findings
@@ -172,7 +172,7 @@ def with_model_torque(inspection: Inspection, settings: LearningSettings) -> Ins
     if samples is None or settings.robot is None:
         return inspection
     model = RigidBodyModel(load_description(settings.robot, settings.tool_frame))
-    held = np.array([0.0, 0.0, -9.81]) if settings.driver_compensates_gravity else np.zeros(3)
+    held = GRAVITY if settings.driver_compensates_gravity else np.zeros(3)
     torque = [
         model.inverse_dynamics(*np.split(x, 3)) - model.gravity_columns(x[: len(x) // 3]) @ held
         for x in samples.X
