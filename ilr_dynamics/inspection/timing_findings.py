@@ -24,6 +24,8 @@ IRREGULAR = 0.2
 # A step is a jump if it is so many times as long as the longest of so many before and after it:
 # an arm that is accelerated at its most needs longer; and longer than encoders jitter by, rad.
 BEYOND, NEIGHBOURS, LEAST_JUMP = 4.0, 5, 0.01
+# Times that the clock was set back that are told one by one.
+MOST_STEPS = 10
 # Reasons that have findings of their own; that there is no command is no fault, or one of gaps.
 TOLD_ELSEWHERE, NO_FAULT = {"wrong_stamp", "position_jump"}, {"no_torque"}
 
@@ -98,7 +100,8 @@ def _gaps(recording: Recording, settings: SampleSettings) -> Iterator[Finding]:
 
 
 def _clock(recording: Recording) -> Iterator[Finding]:
-    for row in recording.breaks:
+    more = len(recording.breaks) - MOST_STEPS
+    for row in recording.breaks[:MOST_STEPS]:
         at = float(recording.time[row])
         yield Finding(
             "clock_set_back",
@@ -108,6 +111,14 @@ def _clock(recording: Recording) -> Iterator[Finding]:
             "let a time service slew the clock of the robot's computer, not step it",
             from_s=at,
             to_s=at,
+        )
+    if more > 0:
+        yield Finding(
+            "clock_set_back",
+            Severity.WARNING,
+            f"the clock of the states was set back {more} times more",
+            "look for two clocks that stamp in turns",
+            value=float(more),
         )
     wrong = recording.rejected.get("wrong_stamp", 0)
     if wrong:

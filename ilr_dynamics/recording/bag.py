@@ -20,6 +20,7 @@ from ..file_access import open_regular, resolve_allowed
 from .bag_metadata import (
     METADATA_FILE,
     PACKED_SUFFIX,
+    REINDEX,
     STORAGE_SUFFIXES,
     BagMetadata,
     read_metadata,
@@ -32,7 +33,6 @@ from .sqlite import read_sqlite
 __all__ = ["DEFAULT_LIMITS", "Bag", "Progress", "ignore_progress", "read_bag"]
 
 DEFAULT_LIMITS = BagLimits()
-REINDEX = "ros2 bag reindex FOLDER makes it anew from the files that are there"
 
 
 # Of the free disk space, what a file may take that is compressed as a whole while it is read.

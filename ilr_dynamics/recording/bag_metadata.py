@@ -27,6 +27,7 @@ MAX_SHOWN = 500
 STORAGE_SUFFIXES = {".mcap": "mcap", ".db3": "sqlite3"}
 STORAGES = tuple(STORAGE_SUFFIXES.values())
 PACKED_SUFFIX = ".zstd"
+REINDEX = "ros2 bag reindex FOLDER makes it anew from the files that are there"
 COMPRESSION_MODES = ("none", "file", "message")
 # From libyaml, where it is there.
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -84,7 +85,8 @@ def read_metadata(path: Path) -> BagMetadata:
         return _metadata(content["rosbag2_bagfile_information"])
     except (yaml.YAMLError, LookupError, TypeError, ValueError, RecursionError) as error:
         raise RecordingError(
-            f"its {path.name} is damaged ({type(error).__name__}: {str(error)[:MAX_SHOWN]})"
+            f"its {path.name} is damaged ({type(error).__name__}: {str(error)[:MAX_SHOWN]}); "
+            f"{REINDEX}"
         ) from error
 
 
@@ -108,16 +110,18 @@ def _metadata(values: Any) -> BagMetadata:
     _check_choice(mode, "compression_mode", COMPRESSION_MODES)
     if mode != "none":
         _check_choice(values["compression_format"], "compression_format", ("zstd",))
-    storage = values["storage_identifier"] or _storage_of(files)
+    storage = values.get("storage_identifier") or _storage_of(files)
     _check_choice(storage, "storage_identifier", STORAGES)
     types: dict[str, str] = {}
     counts: dict[str, int] = {}
-    for entry in values["topics_with_message_count"]:
+    for entry in values.get("topics_with_message_count") or []:
         topic = entry["topic_metadata"]
         name = absolute_topic(_text(topic["name"], "name"))
         types[name] = _text(topic["type"], "type")
         counts[name] = counts.get(name, 0) + _integer(entry["message_count"], "message_count")
     custom = values.get("custom_data") or {}
+    if not isinstance(custom, dict):
+        raise ValueError(f"custom_data is {custom!r}; expected a mapping")
     annotations = {_text(key, "key"): _text(value, "value") for key, value in custom.items()}
     return BagMetadata(storage, files, mode, types, counts, annotations)
 
