@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..robot.rigid_body import RigidBodyModel
 from .evidence import ENOUGH_ROWS, Evidence
 from .finding import Finding, Severity
-from .joint_torque import LEAST_LEFT, OWN, JointTorque, own_columns
+from .joint_torque import FIRST_GUESS, LEAST_LEFT, OWN, JointTorque, own_columns
 from .torque_ripple import with_ripple
 
 __all__ = ["offset_findings", "unknown_parameters"]
@@ -27,8 +27,6 @@ SHOWS = 0.01
 EXISTS = 1e-6
 # States that are looked at, of the recording and of any motion.
 ENOUGH_STATES = 200
-# Before it is known what is left of a torque: as a share of its rms.
-FIRST_GUESS = 0.03
 # Of a torque's rms: less is within what weights and friction are known to.
 NOTABLE = 0.05
 # Standard deviations that are no chance, and states that are alike, s.

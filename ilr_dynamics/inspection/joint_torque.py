@@ -35,6 +35,8 @@ OF_LOAD = 0.05
 SCALE, WEIGHT, LOAD = 0.2, 10.0, (2.0, 0.4, 0.4, 0.4)
 # What of a torque nobody explains, as a share of its rms: the resolution of a current sensor.
 LEAST_LEFT = 1e-3
+# Before it is known what is left of a torque: as a share of its rms.
+FIRST_GUESS = 0.03
 # What is left says how large it is; guesses of it settle at once.
 N_GUESSES = 3
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .evidence import ENOUGH_ROWS, Evidence
-from .joint_torque import LEAST_LEFT, SCALE, JointTorque, body_columns, own_columns
+from .joint_torque import FIRST_GUESS, LEAST_LEFT, SCALE, JointTorque, body_columns, own_columns
 from .torque_ripple import with_ripple
 
 __all__ = ["SmallMistake", "small_mistakes"]
@@ -28,8 +28,6 @@ Array = NDArray[np.float64]
 # States that say as much as one would alone: what is left when friction and ripple are explained
 # lasts for as long as a joint takes for some hundredths of a turn.
 CORRELATION_S = 0.15
-# Before it is known what is left of a torque: as a share of its rms.
-FIRST_GUESS = 0.03
 # Of what is never explained: rounding of an inertia in the description, as a share of the torque.
 ROUNDED = 2e-3
 # Standard deviation of a joint's share of the described torque from which on it is a guess:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .evidence import ENOUGH_ROWS, Evidence
-from .joint_torque import LEAST_LEFT, JointTorque, body_columns, own_columns
+from .joint_torque import FIRST_GUESS, LEAST_LEFT, JointTorque, body_columns, own_columns
 from .torque_ripple import with_ripple
 
 __all__ = ["find_delay"]
@@ -24,8 +24,6 @@ FIRST, LAST = -0.02, 0.04
 # A joint that is slower all the time says nothing about when its torque acts, rad/s: its friction,
 # which nobody knows as well, changes by more than its motion. One joint cannot contradict itself.
 FAST_ENOUGH, LEAST_WITNESSES = 0.3, 2
-# Before it is known what is left of a torque: as a share of its rms.
-FIRST_GUESS = 0.03
 # Errors that are farther apart are not alike, s: friction varies over some hundredths of a turn.
 ALIKE = 0.3
 # Times that all joints are asked about the delay that they agree on.

@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..recording.samples import half_window
 from .evidence import Evidence
 from .joint_torque import N_WAVES, UNEVEN, JointTorque
 
@@ -81,7 +82,7 @@ def _waves(evidence: Evidence, joint: int, rows: NDArray[np.intp]) -> Array:
 def _left_by_filter(evidence: Evidence, rate: Array) -> Array:
     """Share of a wave that passes at a rate, rad/s, which the filter of the torques leaves."""
     settings, period = evidence.settings, evidence.recording.period
-    half = max(round(0.5 * settings.filter_window / period), settings.filter_order // 2 + 1)
+    half = half_window(settings, period)
     place = np.arange(-half, half + 1)
     powers = (place / half)[:, np.newaxis] ** np.arange(settings.filter_order + 1)
     weights = np.linalg.pinv(powers)[0]
