@@ -13,7 +13,6 @@ from tempfile import TemporaryDirectory
 import pytest
 import rclpy
 from lifecycle_msgs.msg import Transition
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
 from ilr_dynamics.cli.ros_domain import OwnDomain
@@ -22,7 +21,7 @@ from ilr_dynamics.recording import RecordingWriter
 # Test folders are no packages (--import-mode=importlib), so a shared module is found by its path.
 sys.path.insert(0, str(Path(__file__).parent))
 
-from controller_bench import COMMAND, PARAMETERS, Bench  # noqa: E402
+from controller_bench import COMMAND, PARAMETERS, Bench, FastExecutor  # noqa: E402
 
 
 @contextmanager
@@ -47,7 +46,7 @@ def running_bench(folder, stderr=None, parameters=(), configures=True):
         stack.callback(rclpy.shutdown, context=context)
         node = Node("bench", context=context)
         stack.callback(node.destroy_node)
-        executor = SingleThreadedExecutor(context=context)
+        executor = FastExecutor(context=context)
         stack.callback(executor.shutdown)
         executor.add_node(node)
         bench = Bench(node, executor, process)
