@@ -63,7 +63,8 @@ class JointTorque:
         gram = A.T @ A
         # The small part keeps rounding from making it singular.
         gram.flat[:: len(gram) + 1] += self.level**2 + 1e-12 * np.trace(gram)
-        return np.asarray(y - (y @ A) @ np.linalg.solve(gram, A.T))
+        product = np.reshape(y @ A, (-1, A.shape[1]))
+        return np.asarray(y - np.reshape(np.linalg.solve(gram, product.T).T @ A.T, y.shape))
 
     def coefficients(self, y: Array) -> tuple[Array, Array]:
         """Coefficients (C,) of one torque (n,), and their standard deviations if e is white."""

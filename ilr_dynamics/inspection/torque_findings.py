@@ -16,6 +16,7 @@ from .constant_torques import constant_torques
 from .evidence import ENOUGH_ROWS, Evidence
 from .excitation_findings import offset_findings, unknown_parameters
 from .finding import Finding, Severity
+from .joint_fit import joint_fits
 from .load_findings import load_findings
 from .torque_delay import find_delay
 from .torque_hypotheses import Hypothesis, best_hypothesis, fit_friction
@@ -75,7 +76,8 @@ def torque_findings(evidence: Evidence, torque_limit: Array | None) -> Iterator[
     if beyond is not None:
         yield beyond
         return
-    delay, spread = find_delay(evidence)
+    fits = joint_fits(evidence)
+    delay, spread = find_delay(evidence, fits)
     clear = spread < VAGUE
     likely = delay if clear else evidence.expected_delay
     best, described = best_hypothesis(evidence, likely, torque_limit)
@@ -86,10 +88,10 @@ def torque_findings(evidence: Evidence, torque_limit: Array | None) -> Iterator[
         finding = _exchanged(evidence, best, described)
         yield finding if certain else replace(finding, severity=Severity.WARNING)
     else:
-        loads = list(load_findings(evidence, likely))
+        loads = list(load_findings(evidence, fits, likely))
         yield from loads
         if not loads:
-            yield from offset_findings(evidence, likely)
+            yield from offset_findings(evidence, fits, likely)
         if clear:
             yield _delay(evidence, delay, spread)
     yield from unknown_parameters(evidence)
