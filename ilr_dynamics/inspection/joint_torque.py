@@ -37,6 +37,8 @@ SCALE, WEIGHT, LOAD = 0.2, 10.0, (2.0, 0.4, 0.4, 0.4)
 LEAST_LEFT = 1e-3
 # Before it is known what is left of a torque: as a share of its rms.
 FIRST_GUESS = 0.03
+# What noise that the filter passes is alike for, s.
+NOISE_ALIKE = 0.03
 # What is left says how large it is; guesses of it settle at once.
 N_GUESSES = 3
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .evidence import Evidence
 from .joint_fit import JointFit, tried_delays
-from .joint_torque import JointTorque
+from .joint_torque import NOISE_ALIKE, JointTorque
 
 __all__ = ["find_delay"]
 
@@ -48,7 +48,8 @@ class _Witness:
         """How many times too often `cost` counts what it knows, with the level squared, Nm^2.
 
         An error of the model lasts, so that its products with the change of the torque by the
-        delay are summed over lags (Newey and West, 1987).
+        delay are summed over lags (Newey and West, 1987); and the columns take their part of it,
+        the more the fewer states there are.
         """
         step = float(delays[1] - delays[0])
         at = int(np.clip(round((about - delays[0]) / step), 1, len(delays) - 2))
@@ -58,7 +59,9 @@ class _Witness:
         late = np.clip(float(left @ change) / known, -step, step)
         product = np.zeros(self.rows[-1] + 1)
         product[self.rows] = (left - late * change) * change
-        return max(_of_sum(product, max(round(ALIKE / spacing), 1)) / known, 1e-300)
+        n_own = len(self.rows) * min(spacing / NOISE_ALIKE, 1.0)
+        taken = n_own / max(n_own - self.model.columns.shape[1], 1.0)
+        return max(taken * _of_sum(product, max(round(ALIKE / spacing), 1)) / known, 1e-300)
 
 
 def find_delay(evidence: Evidence, fits: Sequence[JointFit]) -> tuple[float, float]:
@@ -105,6 +108,10 @@ def find_delay(evidence: Evidence, fits: Sequence[JointFit]) -> tuple[float, flo
 def _agreed(delays: Array, costs: Array) -> tuple[float, float]:
     """Delay that joints agree on, and its standard deviation, s.
 
+    Each joint errs by its noise, and by what the model of its friction lacks. How much that is,
+    their contradictions say: with it, one that seems certain does not outvote the others
+    (DerSimonian and Laird, 1986).
+
     Parameters
     ----------
     delays : ndarray of shape (3,)
@@ -115,14 +122,16 @@ def _agreed(delays: Array, costs: Array) -> tuple[float, float]:
     step = float(delays[1] - delays[0])
     slopes = (costs[:, 2] - costs[:, 0]) / (2.0 * step)
     curvatures = (costs[:, 0] - 2.0 * costs[:, 1] + costs[:, 2]) / step**2
-    if curvatures.sum() <= 0.0:
-        return float(delays[1]), float("inf")
-    shift = -float(slopes.sum() / curvatures.sum())
-    # Joints that contradict each other are less certain than each of them seems (Birge, 1932).
     certain = curvatures > 0.0
-    apart = (slopes + curvatures * shift)[certain] ** 2 / curvatures[certain]
-    factor = max(1.0, float(apart.sum()) / max(len(apart) - 1, 1))
-    return float(delays[1]) + shift, float(np.sqrt(factor / curvatures.sum()))
+    if np.count_nonzero(certain) < LEAST_WITNESSES:
+        return float(delays[1]), float("inf")
+    weights = curvatures[certain]
+    shifts = -slopes[certain] / weights
+    apart = shifts - float(weights @ shifts) / weights.sum()
+    excess = float(weights @ apart**2) - (len(weights) - 1)
+    model_variance = max(excess / (weights.sum() - weights @ weights / weights.sum()), 0.0)
+    weights = 1.0 / (1.0 / weights + model_variance)
+    return float(delays[1] + weights @ shifts / weights.sum()), float(weights.sum() ** -0.5)
 
 
 def _is_fast(evidence: Evidence, fit: JointFit) -> bool:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..recording.samples import half_window
 from .evidence import Evidence
-from .joint_torque import N_WAVES, UNEVEN, JointTorque
+from .joint_torque import N_WAVES, NOISE_ALIKE, UNEVEN, JointTorque
 
 __all__ = ["ripple_columns"]
 
@@ -23,9 +23,9 @@ Array = NDArray[np.float64]
 # Waves to the turn of a motor behind gears that are described: pole pairs, slots, and what both
 # have in common. Of a joint whose gears are not: of up to some hundred times as many.
 OF_MOTOR, OF_JOINT = range(1, 61), range(N_WAVES + 1, 400)
-# What noise that the filter passes is alike for, s; and how many times what the best of all waves
-# at all delays explains of it by chance makes one true.
-ALIKE, BEYOND_CHANCE = 0.03, 1.5
+# How many times what the best of all waves at all delays explains of the noise by chance makes one
+# true.
+BEYOND_CHANCE = 1.5
 # Two motors of a differential, with two waves each.
 MOST = 4
 
@@ -57,7 +57,7 @@ def ripple_columns(
     expected = UNEVEN * float(evidence.description.torque_limit[joint])
     waves = expected * _waves(evidence, joint, rows)
     every = evidence.spacing
-    n_own = len(rows) * min(every / ALIKE, 1.0)
+    n_own = len(rows) * min(every / NOISE_ALIKE, 1.0)
     # Of two parameters chance explains 2 / n, and of many pairs one the logarithm of their number.
     enough = min(BEYOND_CHANCE * 2.0 * np.log(len(waves) * len(y)) / n_own, 1.0)
     found = np.empty((len(rows), 0))
