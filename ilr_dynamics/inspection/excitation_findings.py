@@ -4,16 +4,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..robot.rigid_body import RigidBodyModel
-from .evidence import ENOUGH_ROWS, Evidence
+from .evidence import Evidence
 from .finding import Finding, Severity
-from .joint_torque import FIRST_GUESS, LEAST_LEFT, OWN, JointTorque, own_columns
-from .torque_ripple import with_ripple
+from .joint_fit import JointFit
+from .joint_torque import OWN
 
 __all__ = ["offset_findings", "unknown_parameters"]
 
@@ -75,7 +75,9 @@ def _strengths(model: RigidBodyModel, X: Array, torque: Array) -> Array:
     return np.asarray(np.linalg.svd(flat, compute_uv=False))
 
 
-def offset_findings(evidence: Evidence, delay: float) -> Iterator[Finding]:
+def offset_findings(
+    evidence: Evidence, fits: Sequence[JointFit], delay: float
+) -> Iterator[Finding]:
     """
     Say which torques hold a constant that is no friction.
 
@@ -83,26 +85,23 @@ def offset_findings(evidence: Evidence, delay: float) -> Iterator[Finding]:
     ----------
     evidence : Evidence
         With a described arm.
+    fits : sequence of JointFit
+        Of its joints.
     delay : float
         From a state to the action of its torque, s.
     """
     assert evidence.description is not None
-    torque, known = evidence.torque(delay)
-    spacing = evidence.spacing
-    for joint, name in enumerate(evidence.joints):
-        rows = np.flatnonzero(evidence.slipping[:, joint] & known)
-        if len(rows) < ENOUGH_ROWS or not _both_ways(evidence, joint, rows):
+    for fit in fits:
+        if not _both_ways(evidence, fit):
             continue
-        y = (torque - evidence.described)[rows, joint][np.newaxis]
-        size = float(np.sqrt(np.mean(torque[rows, joint] ** 2))) + 1e-9
-        model = JointTorque(own_columns(evidence, joint)[rows], FIRST_GUESS * size)
-        model = with_ripple(evidence, joint, rows, model, y).settled(y, LEAST_LEFT * size)
-        values, spreads = model.coefficients(y[0])
-        unit = OWN[-1] * float(evidence.description.torque_limit[joint])
+        name, y = evidence.joints[fit.joint], fit.left(evidence, delay)
+        model = fit.described.settled(y[np.newaxis], fit.least)
+        values, spreads = model.coefficients(y)
+        unit = OWN[-1] * float(evidence.description.torque_limit[fit.joint])
         place = len(OWN) - 1
         offset, spread = unit * values[place], unit * spreads[place]
-        spread *= np.sqrt(max(ALIKE / spacing, 1.0))
-        if abs(offset) > max(UNUSUAL * spread, NOTABLE * size):
+        spread *= np.sqrt(max(ALIKE / evidence.spacing, 1.0))
+        if abs(offset) > max(UNUSUAL * spread, NOTABLE * fit.size):
             yield Finding(
                 "offset",
                 Severity.INFO,
@@ -114,7 +113,7 @@ def offset_findings(evidence: Evidence, delay: float) -> Iterator[Finding]:
             )
 
 
-def _both_ways(evidence: Evidence, joint: int, rows: NDArray[np.intp]) -> bool:
+def _both_ways(evidence: Evidence, fit: JointFit) -> bool:
     """Whether a joint slips in both directions: in one, friction is a constant too."""
-    velocity = evidence.samples.X[evidence.rows[rows], len(evidence.joints) + joint]
+    velocity = evidence.samples.X[evidence.rows[fit.rows], len(evidence.joints) + fit.joint]
     return bool(min(np.mean(velocity > 0.0), np.mean(velocity < 0.0)) > 0.2)

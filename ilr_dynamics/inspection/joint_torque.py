@@ -37,6 +37,8 @@ SCALE, WEIGHT, LOAD = 0.2, 10.0, (2.0, 0.4, 0.4, 0.4)
 LEAST_LEFT = 1e-3
 # Before it is known what is left of a torque: as a share of its rms.
 FIRST_GUESS = 0.03
+# What noise that the filter passes is alike for, s.
+NOISE_ALIKE = 0.03
 # What is left says how large it is; guesses of it settle at once.
 N_GUESSES = 3
 
@@ -63,7 +65,8 @@ class JointTorque:
         gram = A.T @ A
         # The small part keeps rounding from making it singular.
         gram.flat[:: len(gram) + 1] += self.level**2 + 1e-12 * np.trace(gram)
-        return np.asarray(y - (y @ A) @ np.linalg.solve(gram, A.T))
+        product = np.reshape(y @ A, (-1, A.shape[1]))
+        return np.asarray(y - np.reshape(np.linalg.solve(gram, product.T).T @ A.T, y.shape))
 
     def coefficients(self, y: Array) -> tuple[Array, Array]:
         """Coefficients (C,) of one torque (n,), and their standard deviations if e is white."""

@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .evidence import ENOUGH_ROWS, Evidence
 from .finding import Finding, Severity
+from .joint_fit import JointFit
 from .small_mistakes import SmallMistake, small_mistakes
 
 __all__ = ["load_findings"]
@@ -36,7 +37,7 @@ SPEAKS = 0.05
 TILTED, MISSING, TWICE = 5.0, 0.35, (1.6, 2.6)
 
 
-def load_findings(evidence: Evidence, delay: float) -> Iterator[Finding]:
+def load_findings(evidence: Evidence, fits: Sequence[JointFit], delay: float) -> Iterator[Finding]:
     """
     Say whether weight or load differ from the description.
 
@@ -44,10 +45,12 @@ def load_findings(evidence: Evidence, delay: float) -> Iterator[Finding]:
     ----------
     evidence : Evidence
         With a described arm.
+    fits : sequence of JointFit
+        Of its joints.
     delay : float
         From a state to the action of its torque, s.
     """
-    gravity, payload, description = small_mistakes(evidence, delay)
+    gravity, payload, description = small_mistakes(evidence, fits, delay)
     otherwise = (1.0 - BY_FRICTION) * description.gain - BY_CHANCE
     if gravity.gain > max(CLEAR, payload.gain, otherwise):
         yield from _gravity(gravity.values + evidence.nominal_gravity)

@@ -172,7 +172,7 @@ def _encoders(evidence: Evidence) -> Iterator[Finding]:
                 "coarse_encoder",
                 Severity.INFO,
                 f"the position of {joint} is in steps of {step:.2g} rad",
-                "accelerations are coarse: a longer SampleSettings.filter_window helps",
+                "accelerations are coarse: let the driver publish its finest encoder, unrounded",
                 joint=joint,
                 value=step,
                 unit="rad",

@@ -11,15 +11,15 @@ a few per cent show where friction is modelled to some thousandths.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .evidence import ENOUGH_ROWS, Evidence
-from .joint_torque import FIRST_GUESS, LEAST_LEFT, SCALE, JointTorque, body_columns, own_columns
-from .torque_ripple import with_ripple
+from .evidence import Evidence
+from .joint_fit import JointFit
+from .joint_torque import SCALE, JointTorque
 
 __all__ = ["SmallMistake", "small_mistakes"]
 
@@ -67,7 +67,7 @@ class _Joint:
 
 
 def small_mistakes(
-    evidence: Evidence, delay: float
+    evidence: Evidence, fits: Sequence[JointFit], delay: float
 ) -> tuple[SmallMistake, SmallMistake, SmallMistake]:
     """
     Judge a turned weight, a load and a wrong description.
@@ -76,6 +76,8 @@ def small_mistakes(
     ----------
     evidence : Evidence
         With a described arm.
+    fits : sequence of JointFit
+        Of its joints.
     delay : float
         From a state to the action of its torque, s.
 
@@ -84,7 +86,7 @@ def small_mistakes(
     gravity, payload, description : SmallMistake
     """
     assert evidence.terms is not None
-    joints = list(_joints(evidence, delay))
+    joints = [_judged(evidence, fit, delay) for fit in fits]
     return (
         _shared(joints, evidence.terms.gravity),
         _shared(joints, evidence.terms.load),
@@ -92,21 +94,11 @@ def small_mistakes(
     )
 
 
-def _joints(evidence: Evidence, delay: float) -> Iterator[_Joint]:
-    torque, known = evidence.torque(delay)
-    spacing = evidence.spacing
-    used = evidence.slipping & known[:, np.newaxis]
-    for joint in np.flatnonzero(np.count_nonzero(used, axis=0) >= ENOUGH_ROWS).tolist():
-        rows = np.flatnonzero(used[:, joint])
-        y = torque[rows, joint] - evidence.described[rows, joint]
-        size = float(np.sqrt(np.mean(torque[rows, joint] ** 2))) + 1e-9
-        own = own_columns(evidence, joint)[rows]
-        bodies = body_columns(evidence, joint)[rows]
-        free = JointTorque(np.hstack([bodies, own]), FIRST_GUESS * size)
-        free = with_ripple(evidence, joint, rows, free, y[np.newaxis])
-        level = np.hypot(free.settled(y[np.newaxis], LEAST_LEFT * size).level, ROUNDED * size)
-        model = JointTorque(free.columns[:, bodies.shape[1] :], float(level))
-        yield _Joint(joint, rows, y, model, min(spacing / CORRELATION_S, 1.0) / level**2)
+def _judged(evidence: Evidence, fit: JointFit, delay: float) -> _Joint:
+    y = fit.left(evidence, delay)
+    level = np.hypot(fit.free.settled(y[np.newaxis], fit.least).level, ROUNDED * fit.size)
+    weight = min(evidence.spacing / CORRELATION_S, 1.0) / level**2
+    return _Joint(fit.joint, fit.rows, y, JointTorque(fit.own, float(level)), weight)
 
 
 def _shared(joints: list[_Joint], columns: Array) -> SmallMistake:

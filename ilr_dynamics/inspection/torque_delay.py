@@ -4,23 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .evidence import ENOUGH_ROWS, Evidence
-from .joint_torque import FIRST_GUESS, LEAST_LEFT, JointTorque, body_columns, own_columns
-from .torque_ripple import with_ripple
+from .evidence import Evidence
+from .joint_fit import JointFit, tried_delays
+from .joint_torque import NOISE_ALIKE, JointTorque
 
 __all__ = ["find_delay"]
 
 Array = NDArray[np.float64]
 
-# Delays that are tried, s. They are whole periods: between states a torque is a mean of two, with
-# less noise, which would look like a better fit.
-FIRST, LAST = -0.02, 0.04
 # A joint that is slower all the time says nothing about when its torque acts, rad/s: its friction,
 # which nobody knows as well, changes by more than its motion. One joint cannot contradict itself.
 FAST_ENOUGH, LEAST_WITNESSES = 0.3, 2
@@ -39,11 +36,20 @@ class _Witness:
     model: JointTorque
     cost: Array
 
+    @classmethod
+    def of(cls, fit: JointFit) -> _Witness:
+        """Hear a joint; anything is allowed in it."""
+        model = fit.free.settled(fit.y, fit.least)
+        # What the prior of the coefficients leaves, of the smallest sum of squares.
+        cost = np.sum(fit.y * model.residual(fit.y), axis=1)
+        return cls(fit.rows, fit.y, model, cost)
+
     def often(self, delays: Array, about: float, spacing: float) -> float:
         """How many times too often `cost` counts what it knows, with the level squared, Nm^2.
 
         An error of the model lasts, so that its products with the change of the torque by the
-        delay are summed over lags (Newey and West, 1987).
+        delay are summed over lags (Newey and West, 1987); and the columns take their part of it,
+        the more the fewer states there are.
         """
         step = float(delays[1] - delays[0])
         at = int(np.clip(round((about - delays[0]) / step), 1, len(delays) - 2))
@@ -53,10 +59,12 @@ class _Witness:
         late = np.clip(float(left @ change) / known, -step, step)
         product = np.zeros(self.rows[-1] + 1)
         product[self.rows] = (left - late * change) * change
-        return max(_of_sum(product, max(round(ALIKE / spacing), 1)) / known, 1e-300)
+        n_own = len(self.rows) * min(spacing / NOISE_ALIKE, 1.0)
+        taken = n_own / max(n_own - self.model.columns.shape[1], 1.0)
+        return max(taken * _of_sum(product, max(round(ALIKE / spacing), 1)) / known, 1e-300)
 
 
-def find_delay(evidence: Evidence) -> tuple[float, float]:
+def find_delay(evidence: Evidence, fits: Sequence[JointFit]) -> tuple[float, float]:
     """
     Find the delay at which the torques fit the motion best.
 
@@ -68,6 +76,8 @@ def find_delay(evidence: Evidence) -> tuple[float, float]:
     ----------
     evidence : Evidence
         With a described arm.
+    fits : sequence of JointFit
+        Of its joints.
 
     Returns
     -------
@@ -76,9 +86,8 @@ def find_delay(evidence: Evidence) -> tuple[float, float]:
     spread : float
         Standard deviation of it, s; infinite if nothing can be said.
     """
-    period = evidence.recording.period
-    delays = period * np.arange(np.floor(FIRST / period), np.ceil(LAST / period) + 1.0)
-    witnesses = list(_witnesses(evidence, delays))
+    delays = tried_delays(evidence)
+    witnesses = [_Witness.of(fit) for fit in fits if _is_fast(evidence, fit)]
     if len(witnesses) < LEAST_WITNESSES:
         return evidence.expected_delay, float("inf")
     spacing = evidence.spacing
@@ -99,6 +108,10 @@ def find_delay(evidence: Evidence) -> tuple[float, float]:
 def _agreed(delays: Array, costs: Array) -> tuple[float, float]:
     """Delay that joints agree on, and its standard deviation, s.
 
+    Each joint errs by its noise, and by what the model of its friction lacks. How much that is,
+    their contradictions say: with it, one that seems certain does not outvote the others
+    (DerSimonian and Laird, 1986).
+
     Parameters
     ----------
     delays : ndarray of shape (3,)
@@ -109,36 +122,21 @@ def _agreed(delays: Array, costs: Array) -> tuple[float, float]:
     step = float(delays[1] - delays[0])
     slopes = (costs[:, 2] - costs[:, 0]) / (2.0 * step)
     curvatures = (costs[:, 0] - 2.0 * costs[:, 1] + costs[:, 2]) / step**2
-    if curvatures.sum() <= 0.0:
-        return float(delays[1]), float("inf")
-    shift = -float(slopes.sum() / curvatures.sum())
-    # Joints that contradict each other are less certain than each of them seems (Birge, 1932).
     certain = curvatures > 0.0
-    apart = (slopes + curvatures * shift)[certain] ** 2 / curvatures[certain]
-    factor = max(1.0, float(apart.sum()) / max(len(apart) - 1, 1))
-    return float(delays[1]) + shift, float(np.sqrt(factor / curvatures.sum()))
+    if np.count_nonzero(certain) < LEAST_WITNESSES:
+        return float(delays[1]), float("inf")
+    weights = curvatures[certain]
+    shifts = -slopes[certain] / weights
+    apart = shifts - float(weights @ shifts) / weights.sum()
+    excess = float(weights @ apart**2) - (len(weights) - 1)
+    model_variance = max(excess / (weights.sum() - weights @ weights / weights.sum()), 0.0)
+    weights = 1.0 / (1.0 / weights + model_variance)
+    return float(delays[1] + weights @ shifts / weights.sum()), float(weights.sum() ** -0.5)
 
 
-def _witnesses(evidence: Evidence, delays: Array) -> Iterator[_Witness]:
-    known = np.all([evidence.torque(delay)[1] for delay in delays[[0, -1]]], axis=0)
-    n = len(evidence.joints)
-    speed = np.abs(evidence.samples.X[evidence.rows, n : 2 * n])
-    used = evidence.slipping & known[:, np.newaxis]
-    fast = (speed * used).max(axis=0) > FAST_ENOUGH
-    joints = np.flatnonzero(fast & (np.count_nonzero(used, axis=0) >= ENOUGH_ROWS))
-    if not joints.size:
-        return
-    torques = np.array([evidence.torque(delay)[0] for delay in delays])
-    for joint in joints.tolist():
-        rows = np.flatnonzero(used[:, joint])
-        torque = torques[:, rows, joint]
-        y = torque - evidence.described[rows, joint]
-        size = float(np.sqrt(np.mean(torque**2))) + 1e-9
-        columns = np.hstack([body_columns(evidence, joint), own_columns(evidence, joint)])
-        model = JointTorque(columns[rows], FIRST_GUESS * size)
-        model = with_ripple(evidence, joint, rows, model, y).settled(y, LEAST_LEFT * size)
-        # What the prior of the coefficients leaves, of the smallest sum of squares.
-        yield _Witness(rows, y, model, np.sum(y * model.residual(y), axis=1))
+def _is_fast(evidence: Evidence, fit: JointFit) -> bool:
+    velocity = evidence.samples.X[evidence.rows[fit.rows], len(evidence.joints) + fit.joint]
+    return bool(np.abs(velocity).max() > FAST_ENOUGH)
 
 
 def _of_sum(product: Array, lags: int) -> float:

@@ -16,6 +16,7 @@ from .constant_torques import constant_torques
 from .evidence import ENOUGH_ROWS, Evidence
 from .excitation_findings import offset_findings, unknown_parameters
 from .finding import Finding, Severity
+from .joint_fit import joint_fits
 from .load_findings import load_findings
 from .torque_delay import find_delay
 from .torque_hypotheses import Hypothesis, best_hypothesis, fit_friction
@@ -42,7 +43,9 @@ LATE, EARLY = 0.0006, 0.001
 VAGUE, UNUSUAL = 0.00025, 3.5
 # Share of a moving joint's torque that motion, weight and friction together explain at least.
 RELATED = 0.4
-# Mistakes that leave nothing of a torque to ask further questions about, and what is said of them.
+IN_NM = "convert to Nm in the driver: motor currents and percent are no torques"
+# Mistakes that leave nothing of a torque to ask further questions about, and what is said of them:
+# of their joints, or unit.
 EXCHANGED = {
     "wrong_sign": (
         "the torque of {} fits its motion with the other sign alone",
@@ -52,7 +55,7 @@ EXCHANGED = {
         "the values of {} fit each other's names",
         "compare the order of names and values in the driver",
     ),
-    "effort_scale": ("", ""),
+    "effort_scale": ("the torques fit the described arm in units of {}", IN_NM),
 }
 
 
@@ -75,7 +78,8 @@ def torque_findings(evidence: Evidence, torque_limit: Array | None) -> Iterator[
     if beyond is not None:
         yield beyond
         return
-    delay, spread = find_delay(evidence)
+    fits = joint_fits(evidence)
+    delay, spread = find_delay(evidence, fits)
     clear = spread < VAGUE
     likely = delay if clear else evidence.expected_delay
     best, described = best_hypothesis(evidence, likely, torque_limit)
@@ -86,10 +90,10 @@ def torque_findings(evidence: Evidence, torque_limit: Array | None) -> Iterator[
         finding = _exchanged(evidence, best, described)
         yield finding if certain else replace(finding, severity=Severity.WARNING)
     else:
-        loads = list(load_findings(evidence, likely))
+        loads = list(load_findings(evidence, fits, likely))
         yield from loads
         if not loads:
-            yield from offset_findings(evidence, likely)
+            yield from offset_findings(evidence, fits, likely)
         if clear:
             yield _delay(evidence, delay, spread)
     yield from unknown_parameters(evidence)
@@ -162,28 +166,22 @@ def _beyond(evidence: Evidence, limit: Array | None) -> Finding | None:
     if np.concatenate(beyond).mean() <= MOST:
         return None
     largest = float((np.maximum(recorded.max(axis=0), -recorded.min(axis=0)) / limit).max())
-    return _scaled(f"most torques are beyond their limits, up to {largest:.3g} times", largest)
-
-
-def _scaled(text: str, value: float | None) -> Finding:
     return Finding(
         "effort_scale",
         Severity.ERROR,
-        text,
-        "convert to Nm in the driver: motor currents and percent are no torques",
-        value=value,
+        f"most torques are beyond their limits, up to {largest:.3g} times",
+        IN_NM,
+        value=largest,
     )
 
 
 def _exchanged(evidence: Evidence, best: Hypothesis, described: Hypothesis) -> Finding:
     names = " and ".join(evidence.joints[j] for j in best.joints)
-    if best.kind == "effort_scale":
-        return _scaled(f"the torques fit the described arm in units of {best.unit}", None)
     text, advice = EXCHANGED[best.kind]
     return Finding(
         best.kind,
         Severity.ERROR,
-        text.format(names),
+        text.format(names or best.unit),
         advice,
         joint=names,
         probability=1.0 - float(np.exp(-min(described.score - best.score, 700.0))),
@@ -198,8 +196,8 @@ def _delay(evidence: Evidence, delay: float, spread: float) -> Finding:
         Severity.WARNING if unusual else Severity.INFO,
         f"torques act {1e3 * delay:.2f} +- {1e3 * spread:.2f} ms after the state they are stamped "
         f"with; {1e3 * evidence.expected_delay:.1f} ms are learned with",
-        "a slow bus or a filter in the driver? SampleSettings.command_delay sets what is learned "
-        "with"
+        "look for a slow bus or a filter in the driver; if its efforts are measured, "
+        "learning.command_topic: '' learns from these"
         if unusual
         else "",
         value=1e3 * delay,

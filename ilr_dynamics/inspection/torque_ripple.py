@@ -14,27 +14,27 @@ from numpy.typing import NDArray
 
 from ..recording.samples import half_window
 from .evidence import Evidence
-from .joint_torque import N_WAVES, UNEVEN, JointTorque
+from .joint_torque import N_WAVES, NOISE_ALIKE, UNEVEN, JointTorque
 
-__all__ = ["with_ripple"]
+__all__ = ["ripple_columns"]
 
 Array = NDArray[np.float64]
 
 # Waves to the turn of a motor behind gears that are described: pole pairs, slots, and what both
 # have in common. Of a joint whose gears are not: of up to some hundred times as many.
 OF_MOTOR, OF_JOINT = range(1, 61), range(N_WAVES + 1, 400)
-# What noise that the filter passes is alike for, s; and how many times what the best of all waves
-# at all delays explains of it by chance makes one true.
-ALIKE, BEYOND_CHANCE = 0.03, 1.5
+# How many times what the best of all waves at all delays explains of the noise by chance makes one
+# true.
+BEYOND_CHANCE = 1.5
 # Two motors of a differential, with two waves each.
 MOST = 4
 
 
-def with_ripple(
+def ripple_columns(
     evidence: Evidence, joint: int, rows: NDArray[np.intp], model: JointTorque, y: Array
-) -> JointTorque:
+) -> Array:
     """
-    Add the waves that explain a joint's torque.
+    Find the waves that explain a joint's torque.
 
     Parameters
     ----------
@@ -47,21 +47,27 @@ def with_ripple(
         Of the joint's torque without ripple.
     y : ndarray of shape (m, n)
         What the described bodies leave of it, at each of some delays, Nm.
+
+    Returns
+    -------
+    ndarray of shape (n, 2 k)
+        Sines and cosines of k waves, in units of what is expected of them, Nm.
     """
     assert evidence.description is not None
     expected = UNEVEN * float(evidence.description.torque_limit[joint])
     waves = expected * _waves(evidence, joint, rows)
     every = evidence.spacing
-    n_own = len(rows) * min(every / ALIKE, 1.0)
+    n_own = len(rows) * min(every / NOISE_ALIKE, 1.0)
     # Of two parameters chance explains 2 / n, and of many pairs one the logarithm of their number.
     enough = min(BEYOND_CHANCE * 2.0 * np.log(len(waves) * len(y)) / n_own, 1.0)
+    found = np.empty((len(rows), 0))
     for _ in range(MOST):
-        left, apart = model.residual(y), model.residual(waves)
-        wave, share = _strongest(left, apart)
+        widened = model.widened(found)
+        wave, share = _strongest(widened.residual(y), widened.residual(waves))
         if share < enough:
             break
-        model = model.widened(waves[wave].T)
-    return model
+        found = np.hstack([found, waves[wave].T])
+    return found
 
 
 def _waves(evidence: Evidence, joint: int, rows: NDArray[np.intp]) -> Array:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ilr_dynamics.inspection.evidence import Evidence
+from ilr_dynamics.inspection.joint_fit import joint_fits
 from ilr_dynamics.inspection.small_mistakes import small_mistakes
 from ilr_dynamics.inspection.torque_delay import find_delay
 from ilr_dynamics.recording import SampleSettings, read_recording
@@ -40,7 +41,7 @@ def rippled(motion, size, waves=6):
 @pytest.mark.parametrize("delay", [0.0012, 0.003, 0.0087])
 def test_ripple_tells_the_delay(motion, evidence_of, delay):
     evidence = evidence_of(rippled(motion, 0.01).changed(delay=delay))
-    found, spread = find_delay(evidence)
+    found, spread = find_delay(evidence, joint_fits(evidence))
     assert found == pytest.approx(delay, abs=1e-4)
     assert spread < 2.5e-4
 
@@ -50,9 +51,12 @@ def test_nothing_is_said_of_a_delay_without_motion(motion, evidence_of):
         position=motion.position[:1] + 0.02 * (motion.position - motion.position[:1]),
         velocity=0.02 * motion.velocity,
     )
-    _, spread = find_delay(evidence_of(slow))
+    evidence = evidence_of(slow)
+    _, spread = find_delay(evidence, joint_fits(evidence))
     assert np.isinf(spread)
 
 
 def test_nothing_is_wrong_with_the_described_arm(motion, evidence_of):
-    assert max(mistake.gain for mistake in small_mistakes(evidence_of(motion), 0.003)) < 20.0
+    evidence = evidence_of(motion)
+    mistakes = small_mistakes(evidence, joint_fits(evidence), 0.003)
+    assert max(mistake.gain for mistake in mistakes) < 20.0

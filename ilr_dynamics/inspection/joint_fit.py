@@ -1,0 +1,103 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What each joint's torque is fitted by, put together once for all who ask about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .evidence import ENOUGH_ROWS, Evidence
+from .joint_torque import FIRST_GUESS, LEAST_LEFT, JointTorque, body_columns, own_columns
+from .torque_ripple import ripple_columns
+
+__all__ = ["JointFit", "joint_fits", "tried_delays"]
+
+Array = NDArray[np.float64]
+
+# Delays that are tried, s. They are whole periods: between states a torque is a mean of two, with
+# less noise, which would look like a better fit.
+FIRST, LAST = -0.02, 0.04
+
+
+def tried_delays(evidence: Evidence) -> Array:
+    """Delays (m,) at which torques are laid beside the motion, s."""
+    period = evidence.recording.period
+    return period * np.arange(np.floor(FIRST / period), np.ceil(LAST / period) + 1.0)
+
+
+@dataclass(frozen=True)
+class JointFit:
+    """
+    One joint's torque, and the columns of what it may hold, at the states where it slips.
+
+    Attributes
+    ----------
+    joint : int
+    rows : ndarray of shape (n,), int
+        Of the rows of the evidence, those where the torque is known at every delay that is tried.
+    y : ndarray of shape (m, n)
+        What the described bodies leave of the torque, at each of these delays, Nm.
+    size : float
+        Root mean square of the torque, Nm.
+    bodies : ndarray of shape (n, 8)
+        Of what may be wrong with the description, each in units of what is expected, Nm.
+    own : ndarray of shape (n, C)
+        Of friction, rotor, a constant and ripple of this joint alone, likewise.
+    """
+
+    joint: int
+    rows: NDArray[np.intp]
+    y: Array
+    size: float
+    bodies: Array
+    own: Array
+
+    @property
+    def least(self) -> float:
+        """What nobody explains of the torque, Nm."""
+        return LEAST_LEFT * self.size
+
+    @property
+    def free(self) -> JointTorque:
+        """Model in which anything is allowed."""
+        return JointTorque(np.hstack([self.bodies, self.own]), FIRST_GUESS * self.size)
+
+    @property
+    def described(self) -> JointTorque:
+        """Model in which the bodies are those of the description."""
+        return JointTorque(self.own, FIRST_GUESS * self.size)
+
+    def left(self, evidence: Evidence, delay: float) -> Array:
+        """What the described bodies leave of the torque (n,) that acts so much later, Nm."""
+        torque, _ = evidence.torque(delay)
+        return np.asarray((torque - evidence.described)[self.rows, self.joint])
+
+
+def joint_fits(evidence: Evidence) -> tuple[JointFit, ...]:
+    """
+    Put together the fits of all joints that slip often enough to be judged.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        With a described arm.
+    """
+    delays = tried_delays(evidence)
+    known = np.all([evidence.torque(delay)[1] for delay in delays[[0, -1]]], axis=0)
+    used = evidence.slipping & known[:, np.newaxis]
+    joints = np.flatnonzero(np.count_nonzero(used, axis=0) >= ENOUGH_ROWS).tolist()
+    torques = [evidence.torque(delay)[0] for delay in delays] if joints else []
+    fits = []
+    for joint in joints:
+        rows = np.flatnonzero(used[:, joint])
+        torque = np.array([at_delay[rows, joint] for at_delay in torques])
+        y = torque - evidence.described[rows, joint]
+        size = float(np.sqrt(np.mean(torque**2))) + 1e-9
+        bodies, own = (of(evidence, joint)[rows] for of in (body_columns, own_columns))
+        fit = JointFit(joint, rows, y, size, bodies, own)
+        ripple = ripple_columns(evidence, joint, rows, fit.free, y)
+        fits.append(JointFit(joint, rows, y, size, bodies, np.hstack([own, ripple])))
+    return tuple(fits)
