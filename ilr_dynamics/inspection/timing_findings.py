@@ -153,7 +153,8 @@ def position_findings(recording: Recording, n_clock_steps: int) -> Iterator[Find
             "position_jump",
             Severity.WARNING,
             f"{jumped} states are farther from those before them than an arm gets in the time, or "
-            f"beside the motion before and behind, and {n_anew} times the positions go on elsewhere{of}",
+            f"beside the motion before and behind, and {n_anew} times the positions go on "
+            f"elsewhere{of}",
             "look for a second publisher of the topic (ros2 topic info -v), a joint that wraps "
             "(learning.continuous_joints), or a bad encoder",
             joint=joints[0] if len(joints) == 1 else "",

@@ -15,7 +15,7 @@ from ..recording.topic_series import BLOCK
 from .constant_torques import constant_torques
 from .evidence import ENOUGH_ROWS, Evidence
 from .excitation_findings import offset_findings, unknown_parameters
-from .finding import Finding, Severity
+from .finding import Finding, Severity, join_names
 from .load_findings import load_findings
 from .torque_delay import find_delay
 from .torque_hypotheses import Hypothesis, best_hypothesis, fit_friction
@@ -176,7 +176,7 @@ def _scaled(text: str, value: float | None) -> Finding:
 
 
 def _exchanged(evidence: Evidence, best: Hypothesis, described: Hypothesis) -> Finding:
-    names = " and ".join(evidence.joints[j] for j in best.joints)
+    names = join_names([evidence.joints[j] for j in best.joints])
     if best.kind == "effort_scale":
         return _scaled(f"the torques fit the described arm in units of {best.unit}", None)
     text, advice = EXCHANGED[best.kind]
