@@ -157,7 +157,7 @@ def _frozen(evidence: Evidence, joint: int, place: NDArray[np.intp]) -> NDArray[
     frozen = np.zeros(len(place), dtype=bool)
     if not long.any():
         return frozen
-    step = float(encoder_steps(given[:, np.newaxis])[0])
+    step = float(encoder_steps(given[:, np.newaxis].astype(np.float64))[0])
     true = evidence.samples.X[:, len(evidence.joints) + joint]
     true = uniform_filter1d(true, max(round(NOISE_S / recorded.period), 1))
     moves = np.abs(true - given[place]) > SLOW + step
@@ -168,7 +168,9 @@ def _frozen(evidence: Evidence, joint: int, place: NDArray[np.intp]) -> NDArray[
     return frozen
 
 
-def _stuck(evidence: Evidence, joint: str, frozen: NDArray[np.bool_], given: Array) -> Finding:
+def _stuck(
+    evidence: Evidence, joint: str, frozen: NDArray[np.bool_], given: NDArray[np.floating]
+) -> Finding:
     times = evidence.samples.time[frozen]
     share = float(frozen.mean())
     what = "zero" if not given[frozen].any() else "frozen"

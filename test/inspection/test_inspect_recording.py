@@ -97,6 +97,9 @@ FAULTS = {
     "dropouts": lambda m: without(m, [r for k in range(500, 4500, 200) for r in range(k, k + 9)]),
     "position_jump": lambda m: m.changed(position=with_zeros(m.position, slice(100, None, 300))),
     "clock_set_back": lambda m: m.changed(time=np.where(m.time < 5.0, m.time, m.time - 0.2)),
+    "clock_set_back twice": lambda m: m.changed(
+        time=m.time - np.select([m.time < 4.0, m.time < 7.0], [0.0, 3.0], 5.0)
+    ),
     "wrong_stamp": lambda m: m.changed(
         time=np.where(np.arange(len(m.time)) == 2000, m.time + 1e6, m.time)
     ),
@@ -119,6 +122,11 @@ SAID = {
     "zero_effort for a while": {"from_s": pytest.approx(8.0, abs=0.1)},
     "wrong_stamp": {"value": 1.0},
     "clock_set_back": {"from_s": pytest.approx(5.0, abs=0.01)},
+    "clock_set_back twice": {
+        "value": 2.0,
+        "from_s": pytest.approx(4.0, abs=0.01),
+        "to_s": pytest.approx(7.0, abs=0.01),
+    },
 }
 
 
