@@ -20,9 +20,13 @@ _BLOCK = 0.1
 _BLOCKS, _MOVING = 8, 5
 # What counts as moved, rad a block: twice the step of an encoder with 4096 counts and no gear.
 _MOTION = 0.003
-# Velocity over change of position. A filter of 50 ms takes a half at 3 Hz; nothing adds as much.
-# Units lie beyond: revolutions a second are 0.16, degrees 57.
-_SMALLEST, _LARGEST = 0.35, 1.8
+# Velocity over change of position: other gears than there are lie beyond (half, twice), and units
+# (revolutions a second are 0.16, degrees 57). Nothing adds as much, and what a filter takes at
+# reversals is allowed for.
+_SMALLEST, _LARGEST = 0.65, 1.4
+# The slowest filter of velocities, s. Of a motion at w rad/s one of first order leaves
+# 1 / (1 + (w t)^2) in its phase.
+_FILTER = 0.05
 # Standard errors by which it has to be beyond, twice in a row: velocities may be noisy.
 _ERRORS = 7.0
 # Time between two states within which the velocity is taken for constant, as a share of a block.
@@ -113,7 +117,7 @@ class VelocityCheck:
         slope = (moved * measured).sum(axis=0) / size
         rest = ((measured - slope * moved) ** 2).sum(axis=0)
         error = _ERRORS * np.sqrt(rest / np.maximum(n_moving - 1, 1) / size)
-        wrong = (slope + error < _SMALLEST) | (slope - error > _LARGEST)
+        wrong = (slope + error < self._smallest(size)) | (slope - error > _LARGEST)
         wrong &= n_moving >= _MOVING
         sure = wrong & self._suspect
         self._suspect = wrong
@@ -123,3 +127,8 @@ class VelocityCheck:
                 f"the velocities of joint {self._joints[joint]} are {slope[joint]:.3g} times the "
                 "change of its positions: expected 1, velocities in rad/s"
             )
+
+    def _smallest(self, size: Array) -> Array:
+        """Least slope that a filter leaves of velocities with these sums of squares."""
+        change = np.diff(np.roll(self._moved, -self._blocks, axis=0), axis=0) / _BLOCK
+        return np.asarray(_SMALLEST / (1.0 + _FILTER**2 * (change**2).sum(axis=0) / size))

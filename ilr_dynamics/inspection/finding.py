@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
-__all__ = ["KINDS", "Finding", "Severity"]
+__all__ = ["KINDS", "Finding", "Severity", "join_names"]
 
 
 class Severity(StrEnum):
@@ -25,7 +26,7 @@ KINDS = MappingProxyType(
         "unreadable": "the recording cannot be read",
         "rate": "states a second, and how regular they are",
         "dropouts": "states are missing",
-        "clock_set_back": "the clock was set back in the middle",
+        "clock_set_back": "the clock was set in the middle, back or far ahead",
         "wrong_stamp": "stamps of another time than their neighbours'",
         "position_jump": "positions that no arm reaches in the time",
         "wrapped_position": "positions of a joint without limits that jump by a whole turn",
@@ -33,7 +34,7 @@ KINDS = MappingProxyType(
         "no_excitation": "too little motion to learn from",
         "range": "what share of the workspace was visited, and how fast",
         "unknown_parameters": "masses, centres and inertias that the motion does not show",
-        "zero_velocity": "measured velocities that stay zero while the joint moves",
+        "zero_velocity": "measured velocities that stay the same (zero) while the joint moves",
         "velocity_scale": "measured velocities in another unit or of the wrong sign",
         "filtered_velocity": "measured velocities that lag behind",
         "coarse_encoder": "positions in visible steps",
@@ -71,7 +72,7 @@ class Finding:
     advice : str
         What to do about it; empty where nothing is.
     joint : str
-        Name; empty for the whole arm.
+        Name, or names as of `join_names`; empty for the whole arm.
     from_s, to_s : float or None
         Time since the first state in which it shows, s; None for all of it.
     value : float or None
@@ -100,3 +101,8 @@ class Finding:
     def to_json(self) -> dict[str, Any]:
         """Return the fields as values that JSON can hold."""
         return asdict(self)
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Names as a text lists them."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

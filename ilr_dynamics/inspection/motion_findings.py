@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from scipy.ndimage import uniform_filter1d
 from ..recording.position_tracks import encoder_steps
 from ..robot.description import RobotDescription
 from .evidence import Evidence
-from .finding import Finding, Severity
+from .finding import Finding, Severity, join_names
 
 __all__ = ["degrees_finding", "motion_findings"]
 
@@ -38,6 +39,8 @@ COARSE = 1e-3
 SLOW = 0.05
 # Beyond its limits by this factor a position is in another unit.
 FAR_OUT = 2.0
+# No joint that moves has the same velocity to the last bit for as long, s.
+FROZEN_S = 0.2
 # States of which percentiles are taken, at least.
 MANY = 100_000
 
@@ -102,6 +105,10 @@ def _velocities(evidence: Evidence) -> Iterator[Finding]:
     for j, joint in enumerate(evidence.joints):
         true, given, change = velocity[:, j], measured[:, j], acceleration[:, j]
         used = np.isfinite(given)
+        frozen = _frozen(evidence, j, place)
+        if frozen.any() and given[used].any():
+            yield _stuck(evidence, joint, frozen, given)
+            used &= ~frozen
         true, given, change = true[used], given[used], change[used]
         if not len(true) or np.sqrt(np.mean(true**2)) < SHOWS_VELOCITY:
             continue
@@ -137,6 +144,48 @@ def _velocities(evidence: Evidence) -> Iterator[Finding]:
             )
 
 
+def _frozen(evidence: Evidence, joint: int, place: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Whether the joint moves in samples (n,), states `place`, while its velocity never changes.
+
+    A velocity that is in steps may stay at one that is the nearest.
+    """
+    recorded = evidence.recording
+    given = recorded.velocity[:, joint]
+    changed = np.append(0, np.flatnonzero(given[1:] != given[:-1]) + 1)
+    last = np.append(changed[1:], len(given)) - 1
+    long = recorded.time[last] - recorded.time[changed] >= FROZEN_S
+    frozen = np.zeros(len(place), dtype=bool)
+    if not long.any():
+        return frozen
+    step = float(encoder_steps(given[:, np.newaxis].astype(np.float64))[0])
+    true = evidence.samples.X[:, len(evidence.joints) + joint]
+    true = uniform_filter1d(true, max(round(NOISE_S / recorded.period), 1))
+    moves = np.abs(true - given[place]) > SLOW + step
+    for begin, end in zip(changed[long].tolist(), last[long].tolist(), strict=True):
+        rows = slice(*np.searchsorted(place, [begin, end + 1]))
+        if np.count_nonzero(moves[rows]) * recorded.period >= FROZEN_S:
+            frozen[rows] = moves[rows]
+    return frozen
+
+
+def _stuck(
+    evidence: Evidence, joint: str, frozen: NDArray[np.bool_], given: NDArray[np.floating]
+) -> Finding:
+    times = evidence.samples.time[frozen]
+    share = float(frozen.mean())
+    what = "zero" if not given[frozen].any() else "frozen"
+    return replace(
+        _velocity(
+            "zero_velocity",
+            joint,
+            share,
+            f"the velocities of {joint} are {what} in {share:.0%} of the states while it moves",
+        ),
+        from_s=float(times[0]),
+        to_s=float(times[-1]),
+    )
+
+
 def _of_change(
     true: Array, given: Array, change: Array, period: float
 ) -> tuple[float, float, float]:
@@ -153,14 +202,14 @@ def _of_change(
     return float(slope), float(lag / slope) if slope else 0.0, alike
 
 
-def _velocity(kind: str, joint: str, slope: float, text: str) -> Finding:
+def _velocity(kind: str, joint: str, value: float, text: str) -> Finding:
     return Finding(
         kind,
         Severity.WARNING,
         f"{text}; learning differentiates positions, the controller's damping would not",
         "mend the driver, or let it send no velocities",
         joint=joint,
-        value=slope,
+        value=value,
     )
 
 
@@ -206,12 +255,14 @@ def degrees_finding(
     if not out.any() or not inside.all():
         return None
     worst = int(np.argmax(np.maximum(lower - low, high - upper)))
+    names = join_names([joints[j] for j in np.flatnonzero(out)])
     return Finding(
         "degrees",
         Severity.ERROR,
-        f"positions are in degrees: {joints[worst]} goes from {low[worst]:.4g} to "
+        f"positions of {names} are in degrees: {joints[worst]} goes from {low[worst]:.4g} to "
         f"{high[worst]:.4g}, and its limits are {lower[worst]:.3g} and {upper[worst]:.3g} rad",
         "publish radians, as REP 103 asks",
+        joint=names,
         value=float(high[worst] - low[worst]),
         unit="deg",
     )

@@ -11,7 +11,7 @@ import numpy as np
 from ..recording import Recording, SampleSettings
 from ..recording.joint_state import NANOSECONDS
 from ..recording.stamp_order import long_steps, short_steps
-from .finding import Finding, Severity
+from .finding import Finding, Severity, join_names
 
 __all__ = ["position_findings", "timing_findings"]
 
@@ -24,7 +24,7 @@ IRREGULAR = 0.2
 # A step is a jump if it is so many times as long as the longest of so many before and after it:
 # an arm that is accelerated at its most needs longer; and longer than encoders jitter by, rad.
 BEYOND, NEIGHBOURS, LEAST_JUMP = 4.0, 5, 0.01
-# Times that the clock was set back that are told one by one.
+# Times at which the clock was set, that are told.
 MOST_STEPS = 10
 # Reasons that have findings of their own; that there is no command is no fault, or one of gaps.
 TOLD_ELSEWHERE, NO_FAULT = {"wrong_stamp", "position_jump"}, {"no_torque"}
@@ -100,25 +100,22 @@ def _gaps(recording: Recording, settings: SampleSettings) -> Iterator[Finding]:
 
 
 def _clock(recording: Recording) -> Iterator[Finding]:
-    more = len(recording.breaks) - MOST_STEPS
-    for row in recording.breaks[:MOST_STEPS]:
-        at = float(recording.time[row])
+    times = [float(recording.time[row]) for row in recording.breaks]
+    if times:
+        shown = [f"{at:.3f}" for at in times[:MOST_STEPS]]
+        if len(times) > len(shown):
+            shown = [*shown[:-1], f"{len(times) - len(shown) + 1} times more"]
         yield Finding(
             "clock_set_back",
             Severity.WARNING,
-            f"the clock of the states was set back at {at:.3f} s; what follows is learned from as "
-            "a stretch of its own",
-            "let a time service slew the clock of the robot's computer, not step it",
-            from_s=at,
-            to_s=at,
-        )
-    if more > 0:
-        yield Finding(
-            "clock_set_back",
-            Severity.WARNING,
-            f"the clock of the states was set back {more} times more",
-            "look for two clocks that stamp in turns",
-            value=float(more),
+            f"the clock of the states was set (back, or ahead by more than a day) at "
+            f"{join_names(shown)} s; what follows is learned from as a stretch of its own",
+            "let a time service slew the clock of the robot's computer before the driver starts, "
+            "not step it"
+            + ("; or are there two clocks that stamp in turns?" if len(times) > 1 else ""),
+            from_s=times[0],
+            to_s=times[-1],
+            value=float(len(times)),
         )
     wrong = recording.rejected.get("wrong_stamp", 0)
     if wrong:
@@ -152,8 +149,9 @@ def position_findings(recording: Recording, n_clock_steps: int) -> Iterator[Find
         yield Finding(
             "position_jump",
             Severity.WARNING,
-            f"{jumped} states are farther from those before them than an arm gets in the time, "
-            f"and {n_anew} times the positions go on elsewhere{of}",
+            f"{jumped} states are farther from those before them than an arm gets in the time, or "
+            f"beside the motion before and behind, and {n_anew} times the positions go on "
+            f"elsewhere{of}",
             "look for a second publisher of the topic (ros2 topic info -v), a joint that wraps "
             "(learning.continuous_joints), or a bad encoder",
             joint=joints[0] if len(joints) == 1 else "",

@@ -15,8 +15,12 @@ from ..recording.topic_series import BLOCK
 from .constant_torques import constant_torques
 from .evidence import ENOUGH_ROWS, Evidence
 from .excitation_findings import offset_findings, unknown_parameters
+<<<<<<< HEAD
 from .finding import Finding, Severity
 from .joint_fit import joint_fits
+=======
+from .finding import Finding, Severity, join_names
+>>>>>>> h1
 from .load_findings import load_findings
 from .torque_delay import find_delay
 from .torque_hypotheses import Hypothesis, best_hypothesis, fit_friction
@@ -176,7 +180,7 @@ def _beyond(evidence: Evidence, limit: Array | None) -> Finding | None:
 
 
 def _exchanged(evidence: Evidence, best: Hypothesis, described: Hypothesis) -> Finding:
-    names = " and ".join(evidence.joints[j] for j in best.joints)
+    names = join_names([evidence.joints[j] for j in best.joints])
     text, advice = EXCHANGED[best.kind]
     return Finding(
         best.kind,

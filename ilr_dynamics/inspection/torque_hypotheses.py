@@ -42,6 +42,8 @@ RARER = 5.0
 FACTORS = (0.1, 0.5, 2.0, 10.0)
 # Of the rows, one in so many: states that follow closely say the same.
 THIN = 3
+# Nats that each of several joints must give for it that its torque has the other sign.
+EACH = 10.0
 # Errors below this share of a joint's torque are those of any model, friction foremost: to explain
 # them better is no evidence.
 FLOOR = 0.05
@@ -112,6 +114,11 @@ def _mistakes(evidence: Evidence, fit: _Fit, torque_limit: Array | None) -> Iter
         for unit, share in UNITS_OF_LIMIT.items():
             name = f"{unit} of each joint's limit"
             yield fit("effort_scale", (), factor=1.0 / (share * torque_limit), unit=name)
+    signs = np.array([fit("wrong_sign", (j,), of_torque=_flip(n, j)).score for j in range(n)])
+    flipped = np.flatnonzero(signs < -EACH)
+    if len(flipped) > 1:
+        change = np.diag(np.where(signs < -EACH, -1.0, 1.0))
+        yield fit("wrong_sign", tuple(flipped.tolist()), of_torque=change)
     changes: list[tuple[str, tuple[int, ...], Array]]
     changes = [("wrong_sign", (joint,), _flip(n, joint)) for joint in range(n)]
     # What a joint that stands still has to do with another's torque nobody can say.
@@ -168,7 +175,9 @@ class _Fit:
         unit: str = "",
     ) -> Hypothesis:
         slips = self.slips.copy()
-        slips[:, list(joints)] = slips[:, list(joints)].all(axis=1, keepdims=True)
+        # The sign of each joint's torque is told by the joint itself.
+        if kind != "wrong_sign":
+            slips[:, list(joints)] = slips[:, list(joints)].all(axis=1, keepdims=True)
         rescale = 1.0 if factor is None else factor
         rigid, X, torque = self._described, self._X, self._torque / rescale
         if of_motion is not None:

@@ -224,7 +224,10 @@ def _existing_name(path: Path) -> Path:
 
 
 def _metadata_of_file(path: Path, directories: Sequence[str | Path] | None) -> BagMetadata | None:
-    """Metadata beside a storage file that name it; None without, or if they cannot be read."""
+    """Metadata beside a storage file that are its own; None without, or if they cannot be read.
+
+    They name it; or, as it was renamed, the only file that they name is not there.
+    """
     beside = path.parent / METADATA_FILE
     if not beside.exists():
         return None
@@ -235,7 +238,9 @@ def _metadata_of_file(path: Path, directories: Sequence[str | Path] | None) -> B
         return None
     # Tools pack and unpack without a word in the metadata, as of folders.
     names = {name.removesuffix(PACKED_SUFFIX) for name in metadata.files}
-    return metadata if path.name.removesuffix(PACKED_SUFFIX) in names else None
+    named = path.name.removesuffix(PACKED_SUFFIX) in names
+    renamed = len(names) == 1 and not _existing_name(path.parent / metadata.files[0]).exists()
+    return metadata if named or renamed else None
 
 
 def _check_size(size: int, collector: MessageCollector) -> None:

@@ -13,12 +13,12 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .position_spikes import LONGEST, find_spikes
 from .topic_series import BLOCK
 
 __all__ = ["DEFAULT_VELOCITY", "PositionTracks", "encoder_steps", "follow_positions"]
@@ -32,11 +32,6 @@ DEFAULT_VELOCITY = 10.0
 # Of a position from one state to the next, whatever the time between them, rad: encoders are
 # coarse, and stamps not exact. As live.
 JUMP = 0.05
-# States farther apart say nothing about each other, s.
-LONGEST = 0.1
-# A single state beside the line between its neighbours, whatever the time between them, rad, and
-# what an arm may add to it by bending its way, rad/s^2: an impact has some hundreds.
-SPIKE, BEND = 0.005, 1000.0
 # Of two tracks at the same time the arm's is the one that moves by so much, rad; where both do, or
 # none, the one with so many times the other's states.
 MOVES, CLEARLY_MORE = 0.01, 2.0
@@ -102,16 +97,16 @@ def follow_positions(
     if broken.any():
         owner = _owners(time, position, fastest, broken)
         jumped, breaks = _foreign(position, owner)
-    quantum = encoder_steps(position)
-    for first, last in pairwise([0, *breaks, n]):
-        rows: slice | NDArray[np.intp] = slice(first, last)
-        if jumped[first:last].any():
-            rows = first + np.flatnonzero(~jumped[first:last])
-        spikes, slips = _spikes_and_slips(time[rows], position[rows], quantum)
-        own = range(first, last) if isinstance(rows, slice) else rows
-        jumped[[int(own[spike]) for spike in spikes]] = True
-        breaks.extend(int(own[slip]) for slip in slips)
-    return PositionTracks(position, jumped, tuple(sorted(breaks)), wraps)
+    rows = np.flatnonzero(~jumped)
+    spikes, slips = find_spikes(
+        *((time, position) if len(rows) == n else (time[rows], position[rows])),
+        encoder_steps(position),
+    )
+    jumped[rows[spikes]] = True
+    # What is behind a spike goes on from what was before.
+    ended = {int(row) for spike in spikes for row in rows[spike : spike + 2]}
+    breaks = sorted({*breaks, *rows[slips].tolist()} - ended)
+    return PositionTracks(position, jumped, tuple(breaks), wraps)
 
 
 def _blocks(n: int) -> Iterator[slice]:
@@ -260,47 +255,3 @@ def encoder_steps(position: Array) -> Array:
         step = np.abs(np.diff(position[rows], axis=0))
         smallest = np.minimum(smallest, np.min(step, axis=0, initial=np.inf, where=step > 0.0))
     return np.where(np.isfinite(smallest), smallest, 0.0)
-
-
-def _spikes_and_slips(time: Array, position: Array, quantum: Array) -> tuple[list[int], list[int]]:
-    """Single states beside the line between their neighbours; states from which on all are."""
-    spikes: list[int] = []
-    slips: list[int] = []
-    last = len(time) - 1
-    if last < 3:
-        return spikes, slips
-    done = 0
-    for start in range(1, last, BLOCK):
-        # One more, to compare with the state behind.
-        inner = np.arange(start, min(start + BLOCK + 1, last))
-        beside, bound = _beside_line(time, position, inner)
-        excess = np.abs(beside) - bound - 2.0 * quantum
-        suspects = (excess > 0.0).any(axis=1) & (time[inner + 1] - time[inner - 1] <= LONGEST)
-        for k in np.flatnonzero(suspects[:BLOCK]).tolist():
-            row = start + k
-            if row <= done:
-                continue
-            joint = int(np.argmax(excess[k]))
-            here, after = beside[k, joint], beside[min(k + 1, len(inner) - 1), joint]
-            # One that is alone pulls its neighbours' lines by half; where all that follow are
-            # beside, the last before them and the first of them are so by as much, on either side.
-            if abs(after) > 1.5 * abs(here):
-                continue
-            done = row + 1
-            if here * after < 0.0 and abs(after) > abs(here) / 1.5:
-                slips.append(row + 1)
-            else:
-                spikes.append(row)
-    return spikes, slips
-
-
-def _beside_line(time: Array, position: Array, rows: NDArray[np.intp]) -> tuple[Array, Array]:
-    """How far states are beside the line between their neighbours, and an arm's may be."""
-    span = time[rows + 1] - time[rows - 1]
-    share = ((time[rows] - time[rows - 1]) / span)[:, np.newaxis]
-    line = (1.0 - share) * position[rows - 1] + share * position[rows + 1]
-    speed = np.abs(position[rows + 1] - position[rows - 1]) / span[:, np.newaxis]
-    half = 0.5 * span[:, np.newaxis]
-    # A stamp may be off by half a period.
-    bound = SPIKE + 0.5 * half * speed + 0.5 * BEND * half**2
-    return position[rows] - line, bound

@@ -20,7 +20,7 @@ from .joint_state_columns import JointStateColumns
 from .joint_state_layout import FIELDS
 from .message_collector import BagLimits, MessageTaker, absolute_topic
 from .position_tracks import DEFAULT_VELOCITY, follow_positions
-from .stamp_order import judge_stamps, median_step
+from .stamp_order import judge_stamps, long_steps, median_step
 from .topic_series import TopicSeries, keep_rows, rises, take_rows
 from .torque_join import join_torques
 
@@ -38,6 +38,8 @@ GRAVITY_ANNOTATION = "driver_compensates_gravity"
 MINIMUM_STATES = 3
 # Fields without which a state, with torques commanded or reported, or a command is of no use.
 OF_STATES, WITH_EFFORT, OF_COMMANDS = ("position",), ("position", "effort"), ("effort",)
+# No recording pauses for a day, ns: a driver began before its clock was set, at 0 or so.
+SET_AHEAD = 86_400 * NANOSECONDS
 # Topics of a bag that an error names.
 MAX_SHOWN = 20
 
@@ -54,8 +56,8 @@ class Recording:
     joint_names : tuple of str
         Order of the columns.
     stamp : ndarray of shape (n,), int64
-        Header stamps, ns, strictly increasing: from where a clock was set back, moved on by what
-        it was set back by and a period.
+        Header stamps, ns, strictly increasing: from where a clock was set, moved so that they
+        follow those before by a period.
     position : ndarray of shape (n, n_joints)
         Measured, rad.
     velocity : ndarray of shape (n, n_joints), float32
@@ -69,8 +71,8 @@ class Recording:
     rejected : mapping of str to int
         Joint states that were left out, by reason.
     breaks : tuple of int
-        States at which the motion does not go on from the one before: the clock was set back, or
-        the position begins anew (`without_jumps`).
+        States at which the motion does not go on from the one before: the clock was set, or the
+        position begins anew (`without_jumps`).
     wraps : mapping of str to int
         How many times the position of a joint was unwrapped, by its name (`without_jumps`).
     """
@@ -335,10 +337,12 @@ def _in_order(series: TopicSeries) -> tuple[TopicSeries, NDArray[np.intp], list[
 def _moved_on(
     stamp: NDArray[np.int64], part: NDArray[np.intp]
 ) -> tuple[NDArray[np.int64], list[int]]:
-    """Stamps that rise from part to part too, and the rows at which a part begins."""
-    begins = np.flatnonzero(part[1:] != part[:-1]) + 1
-    for row in begins.tolist():
+    """Stamps that rise from part to part too, and the rows at which the clock was set."""
+    set_ahead = long_steps(stamp, SET_AHEAD) + 1
+    begins = np.union1d(np.flatnonzero(part[1:] != part[:-1]) + 1, set_ahead).tolist()
+    for row in begins:
         period = np.int64(np.median(np.diff(stamp[:row]))) if row > 1 else np.int64(1)
         behind = stamp[row - 1] + period - stamp[row]
-        stamp[row:] += max(behind, np.int64(0))
-    return stamp, begins.tolist()
+        if behind > 0 or row in set_ahead:
+            stamp[row:] += behind
+    return stamp, begins

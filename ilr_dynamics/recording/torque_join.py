@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .joint_state import NANOSECONDS, Rejection
-from .position_tracks import DEFAULT_VELOCITY, JUMP, LONGEST
+from .position_spikes import LONGEST
+from .position_tracks import DEFAULT_VELOCITY, JUMP
 from .topic_series import BLOCK, TopicSeries, keep_rows, rises
 
 __all__ = ["join_torques"]

@@ -60,6 +60,20 @@ def test_velocities_that_go_wrong_amid_a_motion_are_noticed_within_a_second(scal
     assert 2.3 < when <= 3.3
 
 
+@pytest.mark.parametrize("scale", [0.5, 1.55, 2.0])
+@pytest.mark.parametrize("frequency", [0.1, 0.5, 1.0])
+def test_another_gear_is_noticed_within_a_second(scale, frequency):
+    times, positions, velocities = motion(2.0, frequency)
+    assert noticed(times, positions, scale * filtered(velocities, 0.005))[0] <= 1.0
+
+
+@pytest.mark.parametrize("frequency", [0.3, 1.0, 3.0, 4.0])
+@pytest.mark.parametrize("delay", [0.02, 0.05])
+def test_filters_of_velocities_are_no_other_unit(frequency, delay):
+    times, positions, velocities = motion(6.0, frequency, amplitude=0.1)
+    assert noticed(times, positions, filtered(velocities, delay)) is None
+
+
 def test_slope_is_told():
     times, positions, velocities = motion(1.0)
     assert " are 57." in noticed(times, positions, 57.3 * velocities)[1]

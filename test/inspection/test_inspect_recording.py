@@ -59,6 +59,7 @@ def with_zeros(values, rows):
 
 FAULTS = {
     "wrong_sign of a torque": lambda m: m.changed(torque=flip(m.torque, 2)),
+    "wrong_sign of all torques": lambda m: m.changed(torque=-m.torque),
     "wrong_sign of a position": lambda m: m.changed(
         position=flip(m.position, 1), velocity=flip(m.velocity, 1)
     ),
@@ -85,6 +86,9 @@ FAULTS = {
         torque=np.where((m.time > 8.0)[:, np.newaxis] & [1, 0, 1, 1], 0.0, m.torque)
     ),
     "zero_velocity": lambda m: m.changed(velocity=0.0 * m.velocity),
+    "zero_velocity for a while": lambda m: m.changed(
+        velocity=np.where((np.abs(m.time - 5.5) > 1.5)[:, np.newaxis], m.velocity, 0.0)
+    ),
     "velocity_scale": lambda m: m.changed(velocity=np.degrees(m.velocity)),
     "saturation": lambda m: m.changed(limit=6.0),
     "unrelated_torque": lambda m: m.changed(
@@ -93,6 +97,9 @@ FAULTS = {
     "dropouts": lambda m: without(m, [r for k in range(500, 4500, 200) for r in range(k, k + 9)]),
     "position_jump": lambda m: m.changed(position=with_zeros(m.position, slice(100, None, 300))),
     "clock_set_back": lambda m: m.changed(time=np.where(m.time < 5.0, m.time, m.time - 0.2)),
+    "clock_set_back twice": lambda m: m.changed(
+        time=m.time - np.select([m.time < 4.0, m.time < 7.0], [0.0, 3.0], 5.0)
+    ),
     "wrong_stamp": lambda m: m.changed(
         time=np.where(np.arange(len(m.time)) == 2000, m.time + 1e6, m.time)
     ),
@@ -108,10 +115,18 @@ SAID = {
     "base_tilted": {"value": pytest.approx(np.degrees(np.arctan2(3.0, 9.34)), abs=2.0)},
     "torque_delay": {"value": pytest.approx(7.0, abs=0.5), "unit": "ms"},
     "wrong_sign of a torque": {"joint": "j3"},
+    "wrong_sign of all torques": {"joint": "j1, j2, j3 and j4"},
+    "degrees": {"joint": "j1, j2, j3 and j4"},
+    "zero_velocity for a while": {"from_s": pytest.approx(4.0, abs=0.1)},
     "effort_scale of one motor": {"joint": "j2", "value": pytest.approx(2.5, abs=0.1)},
     "zero_effort for a while": {"from_s": pytest.approx(8.0, abs=0.1)},
     "wrong_stamp": {"value": 1.0},
     "clock_set_back": {"from_s": pytest.approx(5.0, abs=0.01)},
+    "clock_set_back twice": {
+        "value": 2.0,
+        "from_s": pytest.approx(4.0, abs=0.01),
+        "to_s": pytest.approx(7.0, abs=0.01),
+    },
 }
 
 

@@ -257,6 +257,8 @@ def test_annotations_are_those_of_the_bag_that_a_file_lies_in(motion, write_bag,
     file = storage_file(path, storage)
     assert read_messages(file, ["/joint_states"]).annotations == {"arm": "left"}
     other = file.rename(file.with_name("other" + file.suffix))
+    assert read_messages(other, ["/joint_states"]).annotations == {"arm": "left"}
+    shutil.copy(other, file)
     assert read_messages(other, ["/joint_states"]).annotations == {}
     other.rename(file)
     (path / "metadata.yaml").write_text("{")

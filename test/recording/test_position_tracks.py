@@ -98,6 +98,28 @@ def test_a_spike_that_is_slower_than_an_arm_may_be_is_left_out(row):
     assert np.flatnonzero(follow_positions(time, position).jumped).tolist() == [row]
 
 
+@pytest.mark.parametrize("rate", [50, 100, 1000])
+@pytest.mark.parametrize(("size", "length"), [(0.03, 1), (0.2, 1), (0.1, 2), (0.1, 4)])
+def test_a_few_wrong_positions_are_left_out_at_any_rate(rate, size, length):
+    time, position = swing(period=1.0 / rate, speed=0.5)
+    assert not follow_positions(time, position).jumped.any()
+    rows = np.concatenate([np.arange(row, row + length) for row in range(60, 740, 75)])
+    position[rows, 1] -= size
+    tracks = follow_positions(time, position)
+    assert np.flatnonzero(tracks.jumped).tolist() == rows.tolist()
+    assert tracks.breaks == ()
+
+
+def test_fast_motion_and_noise_at_a_low_rate_are_no_jumps():
+    """Up to 5 rad/s, against stops, in noise of 5 mrad, and repeated by a faster driver."""
+    time, position = swing(speed=2.0, period=0.02)
+    noise = 0.005 * np.random.default_rng(0).normal(size=position.shape)
+    for seen in (position, np.clip(position, 0.8, 1.3), position + noise):
+        for held in (1, 5):
+            tracks = follow_positions(0.02 / held * np.arange(held * N), seen.repeat(held, 0))
+            assert not tracks.jumped.any() and tracks.breaks == ()
+
+
 def test_wraps_of_a_joint_without_limits_are_taken_back():
     time, position = swing(amplitude=3.0, centre=2.0)
     wrapped = (position + np.pi) % (2.0 * np.pi) - np.pi
