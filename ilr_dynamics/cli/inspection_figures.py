@@ -332,7 +332,7 @@ def _legend(figure: Figure, axes: Sequence[Axes]) -> None:
 
 
 def _plot_over_time(
-    axis: Axes, time: Array, values: Array, parts: Stretches, **style: Any
+    axis: Axes, time: Array, values: NDArray[np.floating], parts: Stretches, **style: Any
 ) -> None:
     shown = decimate(time, _sound(values), N_BINS, parts.begins)
     # Motion that is too fast for the picture fills it: what is behind shines through.
@@ -402,7 +402,7 @@ def _step(axis: Axes, values: Array, edges: Array, **style: Any) -> None:
         axis.stairs(np.maximum(percent, BELOW_AXIS), edges, baseline=BELOW_AXIS, **style)
 
 
-def _sound(values: Array) -> Array:
+def _sound(values: NDArray[np.floating]) -> Array:
     """Return the values, NaN in place of those that Matplotlib cannot draw."""
     return np.where(np.abs(values) <= LARGEST, values, np.nan)
 

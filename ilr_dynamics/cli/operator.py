@@ -15,6 +15,7 @@ from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from rcl_interfaces.msg import Log
 from rcl_interfaces.srv import SetParameters
+from rclpy.client import Client
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -93,7 +94,7 @@ class Operator:
         if not answer.success:
             raise IlrDynamicsError(f"/inverse_dynamics refused the transition {transition}")
 
-    def set_parameters(self, node: str, **values: object) -> None:
+    def set_parameters(self, node: str, **values: Any) -> None:
         """Set parameters of a node; a double underscore in a name stands for a dot."""
         parameters = [
             Parameter(name.replace("__", "."), value=value).to_parameter_msg()
@@ -294,7 +295,7 @@ class Operator:
         waiting: Progress = lambda elapsed: None,
         **fields: object,
     ) -> Any:
-        client = self._node.create_client(kind, name)
+        client: Client[Any, Any] = self._node.create_client(kind, name)
         start = time.monotonic()
         try:
             while not client.wait_for_service(timeout_sec=SPIN_PERIOD):

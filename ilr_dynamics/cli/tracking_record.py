@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +65,7 @@ class TrackingRecord:
         if not states:
             raise InvalidDataError("the controller reported nothing; expected controller states")
 
-        def stacked(name: str) -> Array:
+        def stacked(name: str) -> NDArray[Any]:
             return np.array([getattr(state, name) for state in states])
 
         stamps = np.array([seconds(state.header.stamp) for state in states])

@@ -157,7 +157,7 @@ def _samples_table(bags: Sequence[str], parts: Sequence[Samples]) -> str:
 
 
 def _error_table(joints: Sequence[str], report: LearningReport) -> str:
-    before = report.error_before or ["-"] * len(joints)
+    before: Sequence[object] = report.error_before or ["-"] * len(joints)
     return format_table(
         ["newest tenth, not learned yet: mean squared torque error [Nm^2]", "before", "after"],
         list(zip(joints, before, report.error_after, strict=True)),

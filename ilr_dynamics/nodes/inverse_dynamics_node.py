@@ -161,7 +161,7 @@ class InverseDynamicsNode(LifecycleNode):
             self._loop.destroy()
             self._loop = None
 
-    def _check_parameters(self, parameters: Sequence[Parameter]) -> SetParametersResult:
+    def _check_parameters(self, parameters: Sequence[Parameter[Any]]) -> SetParametersResult:
         if self._loop is None or self._description is None:
             return SetParametersResult(successful=True)
         try:
@@ -172,14 +172,14 @@ class InverseDynamicsNode(LifecycleNode):
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
 
-    def _apply_parameters(self, parameters: Sequence[Parameter]) -> None:
+    def _apply_parameters(self, parameters: Sequence[Parameter[Any]]) -> None:
         if self._loop is None or self._description is None:
             return
         values = self._values(parameters)
         self._loop.apply(ControlSettings.from_values(values, self._description), values)
         self._configure_models(values)
 
-    def _values(self, parameters: Sequence[Parameter]) -> dict[str, Any]:
+    def _values(self, parameters: Sequence[Parameter[Any]]) -> dict[str, Any]:
         return changed(read(self, PARAMETERS), parameters)
 
     def _publish_diagnostics(self) -> None:
@@ -214,7 +214,7 @@ class InverseDynamicsNode(LifecycleNode):
             self._log.warning(kind, text)
 
 
-def main(args: Sequence[str] | None = None) -> int:
+def main(args: list[str] | None = None) -> int:
     """Run the node until SIGINT or SIGTERM, then leave with zero torque; 1 if it cannot start."""
     avoid_shared_memory()
     # rclpy's own handlers close the context at once, and no zero torque could be sent any more.

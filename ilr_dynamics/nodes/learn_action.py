@@ -64,7 +64,7 @@ class LearnAction:
         """Give up the action."""
         self._server.destroy()
 
-    async def _on_goal(self, goal: ServerGoalHandle) -> Learn.Result:
+    async def _on_goal(self, goal: ServerGoalHandle[Any, Any, Any]) -> Learn.Result:
         def publish(progress: Progressed) -> None:
             goal.publish_feedback(feedback(progress))
 
@@ -85,6 +85,6 @@ class LearnAction:
             goal.abort()
         return result
 
-    def _on_cancel(self, goal: ServerGoalHandle) -> CancelResponse:
+    def _on_cancel(self, goal: ServerGoalHandle[Any, Any, Any]) -> CancelResponse:
         self._learner.cancel(goal)
         return CancelResponse.ACCEPT

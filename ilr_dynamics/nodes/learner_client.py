@@ -99,7 +99,9 @@ class LearnerClient:
         self._on_progress = on_progress
         self.status = self._title = title
         self._timer.reset()
-        return await self._future
+        values = await self._future
+        assert values is not None
+        return values
 
     def cancel(self, owner: object = None) -> None:
         """Ask the running job, of ``owner`` if one is named, to stop; `run` then raises."""

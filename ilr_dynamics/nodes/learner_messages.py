@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from ilr_dynamics.exceptions import LearnerError
 from ilr_dynamics.learning import Progressed
@@ -18,7 +18,7 @@ __all__ = ["MAX_TEXT", "check_texts", "feedback", "fill_learned"]
 MAX_TEXT = 4096
 """Characters of a text in a request, as of a path."""
 
-Request = UpdateModel.Request | LoadSnapshot.Request | SaveSnapshot.Request | Learn.Goal
+Request: TypeAlias = UpdateModel.Request | LoadSnapshot.Request | SaveSnapshot.Request | Learn.Goal
 
 
 def check_texts(request: Request) -> None:

@@ -80,7 +80,7 @@ class JointStateReader:
         if message.name != self._names:
             self._order = joint_order(message.name, self._joints, allow_extra=True)
             self._names = message.name
-        n_names = len(self._names)
+        n_names = len(message.name)
         positions, velocities, efforts = message.position, message.velocity, message.effort
         if len(positions) != n_names or len(velocities) not in (0, n_names):
             raise InvalidDataError(

@@ -124,6 +124,7 @@ class ModelServices:
 
     def load(self, snapshot_uri: str) -> None:
         """Load a snapshot in the background and log how that ends."""
+        assert self._node.executor is not None
         self._node.executor.create_task(self._load_and_log, snapshot_uri)
 
     async def _load_and_log(self, snapshot_uri: str) -> None:

@@ -138,6 +138,6 @@ def check_choices(values: Mapping[str, Value], table: Sequence[ParameterRow]) ->
             )
 
 
-def changed(values: Mapping[str, Value], parameters: Sequence[Parameter]) -> dict[str, Value]:
+def changed(values: Mapping[str, Value], parameters: Sequence[Parameter[Any]]) -> dict[str, Value]:
     """Return ``values`` with the new values of ``parameters`` in them."""
     return {**values, **{parameter.name: parameter.value for parameter in parameters}}

@@ -40,7 +40,9 @@ class PromptExecutor:
     def __init__(self, node: Node) -> None:
         self._executor = SingleThreadedExecutor(context=node.context)
         self._executor.add_node(node)
-        self._wait_set = _rclpy.WaitSet(1, 0, 0, 0, 0, 0, node.context.handle)
+        context = node.context.handle
+        assert context is not None
+        self._wait_set = _rclpy.WaitSet(1, 0, 0, 0, 0, 0, context)
         self._others_due = 0.0
         self._messages = 0
         self._known: Subscription[Any] | None = None

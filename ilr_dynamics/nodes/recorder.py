@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import rclpy
 from rclpy.callback_groups import CallbackGroup
@@ -171,16 +172,18 @@ class RecorderNode(Node):
         """Take the messages that have arrived, and write them if there is a recording."""
         for topic, subscription in self._inputs.items():
             for _ in range(_DEPTH):
-                taken = subscription.handle.take_message(JointState, True)
+                # None where nothing has come, other than rclpy's annotation says.
+                taken: Any = subscription.handle.take_message(JointState, True)
                 if taken is None:
                     break
-                self._write(topic, *taken)
+                data, info = taken
+                self._write(topic, data, info["received_timestamp"])
 
-    def _write(self, topic: str, data: bytes, info: Mapping[str, int]) -> None:
+    def _write(self, topic: str, data: bytes, received: int) -> None:
         if self._writer is None:
             return
         try:
-            self._writer.write(topic, info["received_timestamp"], data)
+            self._writer.write(topic, received, data)
         except RecordingError as error:
             self.get_logger().error(str(error))
             self._writer.abort()
@@ -199,7 +202,7 @@ class RecorderNode(Node):
         return response
 
 
-def main(args: Sequence[str] | None = None) -> int:
+def main(args: list[str] | None = None) -> int:
     """Record until SIGINT or SIGTERM, then finish the recording; 1 if that is impossible."""
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     stop = StopRequest()

@@ -71,7 +71,8 @@ class SilenceWatchdog:
         elapsed = min(now - self._ticked, _LONGEST)
         self._ticked = now
         clock = self._node.get_clock()
-        if not clock.ros_time_is_active:
+        # As all nodes' clocks, a ROSClock.
+        if not clock.ros_time_is_active:  # type: ignore[attr-defined]
             return elapsed
         before, self._simulated = self._simulated, 1e-9 * clock.now().nanoseconds
         if self._stamp is None or not self._node.count_publishers(_CLOCK_TOPIC):

@@ -87,7 +87,7 @@ class TrajectoryPublisher(Node):
         self._end = self._values["lead_in"] + self._motion.times[-1]
         self._left = self._values["repeat"]
         self.phase = Phase.RESTING
-        self._since: float | None = None
+        self._since = np.inf
         self._trajectories = self.create_publisher(
             JointTrajectory, "inverse_dynamics/joint_trajectory", qos.REQUEST
         )
@@ -112,9 +112,9 @@ class TrajectoryPublisher(Node):
                 throttle_duration_sec=_LOG_PERIOD,
             )
         if state.mode != ControllerState.HOLDING:
-            self._since = None
+            self._since = np.inf
             return
-        self._since = now if self._since is None else self._since
+        self._since = min(self._since, now)
         listeners = self._trajectories.get_subscription_count()
         if now - self._since < self._values["delay"] or listeners == 0:
             return
@@ -201,7 +201,7 @@ def _motion(
     return smooth_motion(waypoints._replace(positions=waypoints.positions[:, order]), rate)
 
 
-def main(args: Sequence[str] | None = None) -> int:
+def main(args: list[str] | None = None) -> int:
     """Publish until done or until SIGINT or SIGTERM; 1 if the trajectory was not followed."""
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     stop = StopRequest()

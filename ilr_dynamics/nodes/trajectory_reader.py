@@ -92,8 +92,11 @@ def read_trajectory(
             "the trajectory has positions alone: expected velocities too, or the parameter "
             "trajectory.allow_linear to be set"
         )
-    given = (field[:, order] if field.size else None for field in fields.values())
-    return JointPath(times, *given), sec + 1e-9 * nanosec or None
+    position, velocity, acceleration = (
+        field[:, order] if field.size else None for field in fields.values()
+    )
+    assert position is not None  # as there are points
+    return JointPath(times, position, velocity, acceleration), sec + 1e-9 * nanosec or None
 
 
 class _Reader:

@@ -154,9 +154,10 @@ class Visualizer(Node):
                 state.pd_torque,
             )
         ]
-        if any(vector is None for vector in vectors):
+        told = [vector for vector in vectors if vector is not None]
+        if len(told) < len(vectors):
             return []
-        position, velocity, acceleration, feedforward, pd = vectors
+        position, velocity, acceleration, feedforward, pd = told
         learned = bool(state.model) and state.controller == "ilr"
         text = f"{_MODES[state.mode]}, {state.controller}"
         if learned:
@@ -190,7 +191,7 @@ class Visualizer(Node):
         return self._arm
 
 
-def main(args: Sequence[str] | None = None) -> int:
+def main(args: list[str] | None = None) -> int:
     """Show the arm until SIGINT or SIGTERM; 1 if the parameters are no good."""
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     stop = StopRequest()

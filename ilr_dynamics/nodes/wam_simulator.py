@@ -199,14 +199,14 @@ class WamSimulator(Node):
         response.message = "the arm is in its start posture, brakes on"
         return response
 
-    def _check_parameters(self, parameters: Sequence[Parameter]) -> SetParametersResult:
+    def _check_parameters(self, parameters: Sequence[Parameter[Any]]) -> SetParametersResult:
         try:
             _check_pace(changed(self._values, parameters))
         except InvalidParameterError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
 
-    def _apply_parameters(self, parameters: Sequence[Parameter]) -> None:
+    def _apply_parameters(self, parameters: Sequence[Parameter[Any]]) -> None:
         self._values = changed(self._values, parameters)
 
     def _publish_diagnostics(self) -> None:
@@ -233,7 +233,7 @@ def _check_pace(values: Mapping[str, Any]) -> None:
         )
 
 
-def main(args: Sequence[str] | None = None) -> int:
+def main(args: list[str] | None = None) -> int:
     """Simulate until SIGINT or SIGTERM; 1 if the parameters are no good."""
     avoid_shared_memory()
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)

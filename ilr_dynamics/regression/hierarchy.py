@@ -94,7 +94,7 @@ class HierarchicalPrior(MixturePrior):
             for of_group in per_group
         ]
         expected_log_weights = upper[groups] + np.concatenate(lower)
-        log_expected_weights = self._log_expected_weights(counts, groups)[0]
+        log_expected_weights = self._log_expected_weights(counts, groups)[:-1]
         return HierarchicalPosterior(
             gates.components,
             regressions.components,
@@ -116,46 +116,19 @@ class HierarchicalPrior(MixturePrior):
         families = posterior.gates.log_evidence + posterior.regressions.log_evidence
         return float(np.sum(families) + sticks)
 
-    def predictive(
-        self, scatter: Array, groups: Indices, *, with_vacant: bool = True
-    ) -> MixturePosterior:
+    def predictive(self, scatter: Array, groups: Indices) -> MixturePosterior:
         """
-        All components that a prediction mixes: K in order, G vacant ones, and the unseen.
+        All components that a prediction mixes: those in order and, last, the unseen.
 
-        The mass beyond the lower sticks of an upper component belongs to a lower component of it
-        without samples: with the slope that is known, but where and with which offset is not. The
-        mass beyond the upper sticks belongs to the unseen component, which has the distributions
-        of the prior; without vacant components, theirs too.
+        The unseen component has all mass beyond the sticks of both levels, and the distributions
+        of the prior.
         """
-        if not with_vacant:
-            return self._predictive_without_vacant(scatter, groups)
-        counts = self.counts(scatter)
-        n_groups = int(groups[-1]) + 1
-        # A lower component without samples, last in each group.
-        places = np.argsort(np.append(groups, np.arange(n_groups)), kind="stable")
-        padded = np.concatenate([scatter, np.zeros((n_groups, *scatter.shape[1:]))])
-        gates, regressions = self._tied(
-            padded[places], np.append(groups, np.arange(n_groups))[places]
-        )
-        # Back to: all that have samples, then the vacant ones.
-        back = np.argsort(places, kind="stable")
-        gate, regression = gates.components[back], regressions.components[back]
-        seen, vacant, unseen = self._log_expected_weights(counts, groups)
-        return MixturePosterior(
-            gate.joined(self._unseen_gate()),
-            regression.joined(self.regression),
-            np.zeros(0),
-            np.concatenate([seen, vacant, [unseen]]),
-        )
-
-    def _predictive_without_vacant(self, scatter: Array, groups: Indices) -> MixturePosterior:
         gates, regressions = self._tied(scatter, groups)
-        seen, vacant, unseen = self._log_expected_weights(self.counts(scatter), groups)
         return MixturePosterior(
             gates.components.joined(self._unseen_gate()),
             regressions.components.joined(self.regression),
             np.zeros(0),
-            np.append(seen, logsumexp(np.append(vacant, unseen))),
+            self._log_expected_weights(self.counts(scatter), groups),
         )
 
     def _unseen_gate(self) -> NormalWishart:
@@ -332,8 +305,8 @@ class HierarchicalPrior(MixturePrior):
         sums = GroupedSums(groups)
         return sums(counts), np.split(counts, sums.starts[1:])
 
-    def _log_expected_weights(self, counts: Array, groups: Indices) -> tuple[Array, Array, float]:
-        """Log weights of lower components (K,), vacant ones (G,) and the unseen."""
+    def _log_expected_weights(self, counts: Array, groups: Indices) -> Array:
+        """Log weights (K + 1,) of the lower components and, last, of all that is unseen."""
         totals, per_group = self._per_group(counts, groups)
         upper = stick_breaking.log_expected_weights(totals, self.upper_concentration)
         lower = [
@@ -341,5 +314,5 @@ class HierarchicalPrior(MixturePrior):
             for of_group in per_group
         ]
         seen = upper[groups] + np.concatenate([weights[:-1] for weights in lower])
-        vacant = upper[:-1] + np.array([weights[-1] for weights in lower])
-        return seen, vacant, float(upper[-1])
+        beyond_lower = upper[:-1] + np.array([weights[-1] for weights in lower])
+        return np.append(seen, logsumexp(np.append(beyond_lower, upper[-1])))

@@ -172,14 +172,11 @@ class MixturePrior:
         base = self.gate.log_normalizer() + self.regression.log_normalizer()
         return gate.log_normalizer() + regression.log_normalizer() - base
 
-    def predictive(
-        self, scatter: Array, groups: Indices, *, with_vacant: bool = True
-    ) -> MixturePosterior:
+    def predictive(self, scatter: Array, groups: Indices) -> MixturePosterior:
         """
         All components that a prediction mixes: those in order and, last, the unseen.
 
         The unseen component has the mass beyond the K sticks and the distributions of the prior.
-        `with_vacant` is whether a hierarchy shows lower components without samples apart.
         """
         seen = self.posterior(scatter, groups)
         log_weights = stick_breaking.log_expected_weights(self.counts(scatter), self.concentration)

@@ -186,9 +186,7 @@ class MixtureRegressor(Estimator):
         Returns
         -------
         weights : (n, K + 1)
-            Share of each component; the last is the one not yet seen. In a hierarchy without a
-            fallback the K are the lower components and, behind them, one vacant one for each
-            upper component.
+            Share of each component; the last is the one not yet seen.
         means : (n, K + 1, n_outputs)
         covariances : (n, K + 1, n_outputs, n_outputs)
         """

@@ -5,8 +5,7 @@ Many inputs at once: those near each other together, with the components that ca
 
 The bounds of `screening` are one matrix product for all inputs of a neighbourhood, and so is what
 the components say that are left. Of 1,745 they leave three or four to each of 64 inputs and eighty
-to all of them. The vacant components of a hierarchy are so wide that no bound rules them out:
-near the data they are not felt (`influence`), and the other inputs are put together to ask all.
+to all of them.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from .component_predictions import ComponentPredictions
-from .influence import Influence
 from .predictive import BLOCK_ROWS, PredictiveMixture
 
 __all__ = ["Neighbourhood", "neighbourhoods", "relevant_predictions"]
@@ -30,8 +28,6 @@ Indices = NDArray[np.intp]
 # Inputs that are screened together: more share a matrix product, fewer have fewer components in
 # common.
 NEIGHBOURS = 64
-# Inputs of which all vacant components are asked together, of which each time a copy is made.
-FELT_ROWS = 256
 # Of fewer inputs or components all are asked: finding out which matter would take longer.
 FEW_ROWS = 4 * NEIGHBOURS
 FEW_COMPONENTS = 64
@@ -41,14 +37,13 @@ MANY_CANDIDATES = 256
 
 
 def relevant_predictions(
-    mixture: PredictiveMixture, U: Array, influence: Influence
+    mixture: PredictiveMixture, U: Array
 ) -> Iterator[tuple[Indices, PredictiveMixture, ComponentPredictions]]:
     """
     What the components of a mixture say that matter, to some inputs near each other at a time.
 
-    What is left out of those with samples weighs less than 1e-18 of the mixture at any of them;
-    the vacant ones are left out where all together weigh less than 1e-7 and change mean and spread
-    by less than 1e-7 scales (`influence`). The last component, the unseen one, always stays.
+    What is left out weighs less than 1e-18 of the mixture at any of them. The last component, the
+    unseen one, always stays.
 
     Parameters
     ----------
@@ -56,8 +51,6 @@ def relevant_predictions(
         All components.
     U : (n, q)
         Regressors of the inputs.
-    influence
-        Of the components without samples.
 
     Yields
     ------
@@ -73,7 +66,7 @@ def relevant_predictions(
             rows = np.arange(start, min(start + BLOCK_ROWS, len(U)))
             yield rows, mixture, mixture.predict(U[rows])
         return
-    for near in neighbourhoods(mixture, U, influence):
+    for near in neighbourhoods(mixture, U):
         log_densities = mixture.log_densities(near.gate_products, near.chosen)
         relative = log_densities - log_densities.max(axis=1, keepdims=True)
         matters = relative.max(axis=0) > -mixture.screening.log_margin
@@ -107,32 +100,23 @@ class Neighbourhood:
     chosen: Indices
 
 
-def neighbourhoods(
-    mixture: PredictiveMixture, U: Array, influence: Influence
-) -> Iterator[Neighbourhood]:
+def neighbourhoods(mixture: PredictiveMixture, U: Array) -> Iterator[Neighbourhood]:
     """Part regressors (n, q) into neighbourhoods; see `relevant_predictions`."""
     coordinates = mixture.coordinates(U)
     order = cKDTree(coordinates, leafsize=NEIGHBOURS, compact_nodes=False).indices
-    log_peak = influence.log_peak(mixture.log_constants, mixture.variances())
     unseen = np.array([mixture.dofs.size - 1])
-    all_felt = []
     # Of one neighbourhood after the other: to ask for new memory takes as long as the product.
-    buffer = np.empty((NEIGHBOURS, influence.first))
+    buffer = np.empty((NEIGHBOURS, unseen[0]))
     for start in range(0, len(U), BLOCK_ROWS):
         rows = order[start : start + BLOCK_ROWS]
         block = U[rows]
         gate_products, products = mixture.products(block)
         of_unseen = mixture.log_densities(gate_products, unseen)[:, 0]
-        log_lengths = np.log(np.einsum("nq,nq->n", block, block))
         for first in range(0, len(rows), NEIGHBOURS):
             near = slice(first, first + NEIGHBOURS)
             distances = mixture.screening.distances(coordinates[rows[near]], buffer)
             of_nearest = _log_densities_of_nearest(mixture, distances, gate_products[near])
             largest = np.maximum(of_nearest, of_unseen[near])
-            felt = largest - log_lengths[near] <= log_peak
-            if felt.any():
-                all_felt.append(rows[near][felt])
-                largest[felt] = np.inf
             for some, chosen in _candidates(mixture, distances, largest):
                 # Of most neighbourhoods all rows, which then need no copy.
                 asking = near if some is None else some + first
@@ -143,33 +127,6 @@ def neighbourhoods(
                     products[asking],
                     np.concatenate([chosen, unseen]),
                 )
-    felt_rows = np.concatenate(all_felt) if all_felt else order[:0]
-    for start in range(0, len(felt_rows), FELT_ROWS):
-        rows = felt_rows[start : start + FELT_ROWS]
-        yield from _with_vacant(mixture, U[rows], rows, influence.first)
-
-
-def _with_vacant(
-    mixture: PredictiveMixture, U: Array, rows: Indices, n_seen: int
-) -> Iterator[Neighbourhood]:
-    """Ask all components without samples, and of the others those that can matter."""
-    gate_products, products = mixture.products(U)
-    buffer = np.empty((len(U), n_seen))
-    distances = mixture.screening.distances(mixture.coordinates(U), buffer)
-    rest = np.arange(n_seen, mixture.dofs.size)
-    largest = np.maximum(
-        _log_densities_of_nearest(mixture, distances, gate_products),
-        mixture.log_densities(gate_products, rest).max(axis=1),
-    )
-    for some, chosen in _candidates(mixture, distances, largest):
-        asking = slice(None) if some is None else some
-        yield Neighbourhood(
-            rows[asking],
-            U[asking],
-            gate_products[asking],
-            products[asking],
-            np.append(chosen, rest),
-        )
 
 
 def _candidates(
@@ -185,8 +142,7 @@ def _candidates(
     distances : (n, k)
         Bounds of those with samples.
     largest : (n,)
-        Log weight of any component, close to the largest, at each row; inf: the row is not asked
-        about.
+        Log weight of any component, close to the largest, at each row.
 
     Yields
     ------
@@ -195,10 +151,6 @@ def _candidates(
     chosen : (c,)
         What can matter to one of them.
     """
-    is_asked = largest != np.inf
-    all_asked = bool(is_asked.all())
-    if not (all_asked or is_asked.any()):
-        return
     n_seen = distances.shape[1]
     constants, exponents = mixture.log_constants[:n_seen], mixture.exponents[:n_seen]
     lowest = largest - mixture.screening.log_margin
@@ -208,7 +160,7 @@ def _candidates(
     bounds += constants
     chosen = (bounds > lowest.min()).nonzero()[0]
     if chosen.size < MANY_CANDIDATES:
-        yield (None if all_asked else is_asked.nonzero()[0]), chosen
+        yield None, chosen
         return
     # A row far from the others has a small largest weight, which is none of theirs: what each row
     # does not rule out.
@@ -217,9 +169,9 @@ def _candidates(
     bounds *= -exponents.take(chosen)
     bounds += constants.take(chosen)
     can_matter = bounds > lowest[:, None]
-    is_hungry = can_matter.sum(axis=1) > MANY_CANDIDATES // 2
+    asks_many = can_matter.sum(axis=1) > MANY_CANDIDATES // 2
     # The others need not ask what those do that are far from all narrow components.
-    for asking in (is_asked & ~is_hungry, is_asked & is_hungry):
+    for asking in (~asks_many, asks_many):
         if asking.any():
             rows = None if asking.all() else asking.nonzero()[0]
             yield rows, chosen[can_matter[asking].any(axis=0)]

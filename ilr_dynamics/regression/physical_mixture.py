@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -22,7 +21,6 @@ from .component_predictions import (
     most_probable_only,
     with_unseen_prediction,
 )
-from .influence import Influence
 from .mixture import MixturePrior
 from .neighbourhoods import relevant_predictions
 from .predictive import PredictiveMixture
@@ -47,24 +45,18 @@ class PhysicalMixture:
         Predictive distribution in standard units.
     transforms
         Between physical and standard units, and what the mixture is added to.
-    n_components
-        Number K of components with samples, the first of the mixture.
     """
 
     mixture: PredictiveMixture
     transforms: Transforms
-    n_components: int
 
     @classmethod
     def from_statistics(
         cls, prior: MixturePrior, statistics: Array, groups: Indices, transforms: Transforms
     ) -> Self:
         """Evaluate what does not depend on the query, of components in order."""
+        mixture = PredictiveMixture.from_components(prior.predictive(statistics, groups))
         fallback = transforms.baseline.fallback
-        # What has no samples is the fallback's: it knows more about it than an upper component
-        # that does not know the offset.
-        components = prior.predictive(statistics, groups, with_vacant=fallback is None)
-        mixture = PredictiveMixture.from_components(components)
         if fallback is not None:
             scale = transforms.outputs.scale
             mixture = mixture.with_unseen(
@@ -75,7 +67,7 @@ class PhysicalMixture:
                 mixture = mixture.with_added_noise(np.diag(unlearned))
         spread = transforms.spread
         mixture = mixture.with_spread(spread.components, spread.unseen)
-        return cls(mixture, transforms, statistics.shape[0])
+        return cls(mixture, transforms)
 
     def mean_and_std(self, X: Array, *, most_probable: bool = False) -> tuple[Array, Array]:
         """Mean and standard deviation (n, d), or those of the most probable component alone."""
@@ -137,9 +129,9 @@ class PhysicalMixture:
 
     def input_regions(self) -> tuple[Array, Array]:
         """Centres (K, m) and covariances (K, m, m) of the inputs of components with samples."""
-        n, mixture, scaling = self.n_components, self.mixture, self.transforms.regressors.scaling
-        centres, covariances = centres_and_covariances(forms(mixture.distance_coefficients[:n]))
-        dofs = 2.0 * mixture.exponents[:n] - mixture.n_inputs
+        mixture, scaling = self.mixture, self.transforms.regressors.scaling
+        centres, covariances = centres_and_covariances(forms(mixture.distance_coefficients[:-1]))
+        dofs = 2.0 * mixture.exponents[:-1] - mixture.n_inputs
         # Of the Student-t with 1 + x' A x in its density; none up to two degrees of freedom.
         covariances /= np.maximum(dofs - 2.0, 1.0)[:, None, None]
         return (
@@ -149,19 +141,14 @@ class PhysicalMixture:
 
     def predictor(self) -> Predictor:
         """Return what predicts one input at a time."""
-        return Predictor(self.mixture, self.transforms, self.mixture.screening, self._influence)
-
-    @cached_property
-    def _influence(self) -> Influence:
-        """Of those behind, without samples: the vacant ones of a hierarchy, and the unseen one."""
-        return Influence.from_mixture(self.mixture, first=self.n_components)
+        return Predictor(self.mixture, self.transforms, self.mixture.screening)
 
     def _relevant_predictions(
         self, X: Array, beside: BaselinePrediction
     ) -> Iterator[tuple[Indices, PredictiveMixture, ComponentPredictions]]:
         """Some rows of inputs, the part of the mixture that matters, and what it says."""
         U = self.transforms.regressors(X)
-        for rows, mixture, predictions in relevant_predictions(self.mixture, U, self._influence):
+        for rows, mixture, predictions in relevant_predictions(self.mixture, U):
             yield rows, mixture, self._completed(predictions, rows, beside)
 
     def _predictions(

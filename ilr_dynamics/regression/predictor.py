@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InvalidDataError, SnapshotError
-from .influence import Influence
 from .packed_arrays import open_arrays, write_arrays
 from .predictive import PredictiveMixture
 from .predictor_arrays import pack_predictor, unpack_predictor
@@ -62,9 +61,7 @@ class Predictor:
     Most components are ruled out by a bound (`relevance`); only what is left is looked at. What is
     left out of those with samples weighs less than 1e-18 of the mixture, so that the mean is off
     by at most that share of the distance between two local predictions, and the variance by that
-    share of its square and of the largest variance. The vacant components of a hierarchy are left
-    out where that changes mean and spread by less than 1e-7 scales (`influence`). The unseen
-    component is always asked.
+    share of its square and of the largest variance. The unseen component is always asked.
 
     NumPy's calls cost as much as what they do, so there are as few as possible: arrays are worked
     on in place, and methods are called where functions of the same name would only look for them.
@@ -80,18 +77,12 @@ class Predictor:
         Between physical and standard units, and what the mixture is added to.
     screening
         Bounds of the distances of its components.
-    influence
-        Of those without samples on the prediction.
     """
 
     def __init__(
-        self,
-        mixture: PredictiveMixture,
-        transforms: Transforms,
-        screening: Screening,
-        influence: Influence,
+        self, mixture: PredictiveMixture, transforms: Transforms, screening: Screening
     ) -> None:
-        self._parts = mixture, transforms, screening, influence
+        self._parts = mixture, transforms, screening
         self._mixture = mixture
         self._regressors = transforms.regressors
         self._inputs = transforms.regressors.scaling
@@ -101,7 +92,7 @@ class Predictor:
         self._pairs = upper_triangle(n_inputs + 1)
         self._regressor_pairs = upper_triangle(n_regressors)
         self._variances = mixture.variances()
-        self._relevance = Relevance(mixture, screening, influence, self._variances)
+        self._relevance = Relevance(mixture, screening)
         # Of one query after the other; nothing of it is given away.
         self._z = np.ones(n_inputs + 1)
         self._x = self._z[:-1]
@@ -144,7 +135,7 @@ class Predictor:
         z, n_outputs = self._z, self._outputs.location.size
         u = z if self._is_linear else self._regressors(x[None])[0]
         products = products_of(z, self._pairs)
-        chosen, weights = self._relevance(z, products, u.dot(u))
+        chosen, weights = self._relevance(z, products)
         if not self._is_linear:
             products = products_of(u, self._regressor_pairs)
         rows = _rows(chosen)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .influence import Influence
 from .predictive import PredictiveMixture
 from .screening import Screening
 from .transforms import Transforms, pack_transforms, unpack_transforms
@@ -20,15 +19,15 @@ __all__ = ["pack_predictor", "unpack_predictor"]
 
 Array = NDArray[np.float64]
 
-SCREENING, INFLUENCE = "screening_", "influence_"
+SCREENING = "screening_"
 
 
 def pack_predictor(
-    mixture: PredictiveMixture, transforms: Transforms, screening: Screening, influence: Influence
+    mixture: PredictiveMixture, transforms: Transforms, screening: Screening
 ) -> tuple[dict[str, Array], dict[str, Any]]:
     """Arrays by name and header, of what JSON can hold; SnapshotError if none can be made."""
     arrays: dict[str, Array] = {}
-    for prefix, part in (("", mixture), (SCREENING, screening), (INFLUENCE, influence)):
+    for prefix, part in (("", mixture), (SCREENING, screening)):
         for field in fields(part):
             arrays[prefix + field.name] = getattr(part, field.name)
     header, parts = pack_transforms(transforms)
@@ -37,7 +36,7 @@ def pack_predictor(
 
 def unpack_predictor(
     arrays: Mapping[str, Array], header: Mapping[str, Any]
-) -> tuple[PredictiveMixture, Transforms, Screening, Influence]:
+) -> tuple[PredictiveMixture, Transforms, Screening]:
     """
     Take the parts of a predictor from what `pack_predictor` made of them.
 
@@ -54,18 +53,13 @@ def unpack_predictor(
     m = transforms.regressors.n_inputs
     of_mixture = _mixture_shapes(n, d, q, m)
     of_screening = _screening_shapes(n, shapes.get(SCREENING + "projection", (0,))[0], m)
-    # The unseen component, and vacant ones where no fallback speaks for them.
-    has_vacant = transforms.baseline.fallback is None
-    n_rest = shapes.get(INFLUENCE + "floors", (0,))[0] if has_vacant else 1
-    of_influence = _influence_shapes(n, d, max(1, min(n_rest, n - 1)))
     parts = {name: array.shape for name, array in pack_transforms(transforms)[1].items()}
-    if shapes != {**of_mixture, **of_screening, **of_influence, **parts}:
+    if shapes != {**of_mixture, **of_screening, **parts}:
         raise ValueError(f"its arrays do not fit together: {shapes}")
     return (
         PredictiveMixture(**{name: arrays[name] for name in of_mixture}),
         transforms,
         Screening(*(arrays[name] for name in of_screening)),
-        Influence(*(arrays[name] for name in of_influence)),
     )
 
 
@@ -87,13 +81,4 @@ def _screening_shapes(n: int, c: int, m: int) -> dict[str, tuple[int, ...]]:
     return {
         SCREENING + "projection": (c, m + 1),
         SCREENING + "coefficients": (n, c * (c + 1) // 2),
-    }
-
-
-def _influence_shapes(n: int, d: int, r: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of the influence of the last r of n components."""
-    return {
-        INFLUENCE + "floors": (r, d),
-        INFLUENCE + "growths": (r, d),
-        INFLUENCE + "steepness": (n, d),
     }

@@ -37,8 +37,8 @@ Array = NDArray[np.float64]
 # fewer many components far from all data have to be evaluated in full.
 COORDINATES, COORDINATES_SHARE = 2, 0.3
 # Components whose weights add up to less than this share of the mixture may be left out of mean
-# and spread. So small because some that have hardly any data, as the vacant ones of a hierarchy,
-# are a thousand times less sure than those that know: their variance counts a million times.
+# and spread. So small because one that has hardly any data is a thousand times less sure than
+# those that know: its variance counts a million times.
 NEGLIGIBLE_WEIGHT = 1e-18
 # Of a component's squared widths: beyond it rounding makes bounds that are none.
 LARGEST_CONDITION = 1e7

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""A hierarchy learned along a path, with vacant components."""
+"""A hierarchy learned along a path."""
 
 import numpy as np
 

@@ -397,8 +397,8 @@ def log_chance_of_samples(group, samples, labels):
 
 
 def predictive_masses(h, counts):
-    """E of the weights: of lower components, a list of arrays (K_g,); vacant ones; unseen."""
-    rest, seen, vacant = 1.0, [], []
+    """E of the weights: of lower components, a list of arrays (K_g,); of all that is unseen."""
+    rest, seen, unseen = 1.0, [], 0.0
     upper = sticks([sum(of_group) for of_group in counts], h.upper_concentration)
     for (a, b), of_group in zip(upper, counts, strict=True):
         left = rest * a / (a + b)
@@ -408,16 +408,15 @@ def predictive_masses(h, counts):
             masses.append(left * c / (c + e))
             left *= e / (c + e)
         seen.append(np.array(masses))
-        vacant.append(left)
-    return seen, vacant, rest
+        unseen += left
+    return seen, unseen + rest
 
 
 def predictive(h, groups, counts, x, features):
-    """Weights (K + G + 1,) and output distributions: lower, vacant, the unseen."""
-    seen, vacant, unseen = predictive_masses(h, counts)
-    masses = [*np.concatenate(seen), *vacant, unseen]
-    parts = [group.predictives(k, features) for group in groups for k in range(group.n_lower - 1)]
-    parts += [group.predictives(group.n_lower - 1, features) for group in groups]
+    """Weights (K + 1,) and output distributions: of the lower components, and the unseen."""
+    seen, unseen = predictive_masses(h, counts)
+    masses = [*np.concatenate(seen), unseen]
+    parts = [group.predictives(k, features) for group in groups for k in range(group.n_lower)]
     parts.append(h.group(1).predictives(0, features))
     weights = np.array(
         [mass * of_input.pdf(x) for mass, (of_input, _) in zip(masses, parts, strict=True)]
@@ -425,21 +424,20 @@ def predictive(h, groups, counts, x, features):
     return weights / weights.sum(), [of_output for _, of_output in parts]
 
 
-def with_vacant(h, samples, weights):
-    """Posterior of a group with one lower component more, which holds no samples."""
-    padded = np.column_stack([weights, np.zeros(len(weights))])
-    return h.group(padded.shape[1]).updated(samples, padded)
+def posterior_of_group(h, samples, weights):
+    """Posterior of one upper component with lower ones whose samples have weights (n, K_g)."""
+    return h.group(weights.shape[1]).updated(samples, weights)
 
 
 def draw_components(h, groups, counts, generator, n_draws):
     """
     Draws of all that `predictive` integrates over, for each of its components in its order.
 
-    Each is (weight (n,), mu (n, m), Lambda (n, m, m), [A, c] (n, d, r + 1), V (n, d, d)); groups
-    have a vacant lower component, and the unseen one is drawn with its own tau.
+    Each is (weight (n,), mu (n, m), Lambda (n, m, m), [A, c] (n, d, r + 1), V (n, d, d)); the
+    unseen one is drawn with its own tau.
     """
-    rest = np.ones(n_draws)
-    seen, vacant = [], []
+    rest, unseen = np.ones(n_draws), np.zeros(n_draws)
+    seen = []
     upper = sticks([sum(of_group) for of_group in counts], h.upper_concentration)
     for group, (a, b), of_group in zip(groups, upper, counts, strict=True):
         stick = generator.beta(a, b, n_draws)
@@ -458,8 +456,8 @@ def draw_components(h, groups, counts, generator, n_draws):
             stick = generator.beta(c, e, n_draws)
             seen.append(component(left * stick, k))
             left = left * (1.0 - stick)
-        vacant.append(component(left, len(of_group)))
+        unseen += left
     fresh = h.group(1)
     centres, precisions = fresh.gate.draw(generator, n_draws)
     maps, noises = fresh.regression.draw(generator, n_draws)
-    return [*seen, *vacant, (rest, centres[:, :, 1], precisions, maps, noises)]
+    return [*seen, (unseen + rest, centres[:, :, 1], precisions, maps, noises)]

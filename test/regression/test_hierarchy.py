@@ -145,32 +145,18 @@ def test_log_evidence_is_the_chance_of_labels_times_that_of_samples():
 
 @settings(max_examples=20)
 @given(SEEDS, st.lists(st.integers(0, 3), min_size=1, max_size=7))
-def test_masses_of_seen_vacant_and_unseen_components_sum_to_one(seed, groups):
+def test_masses_of_seen_and_unseen_components_sum_to_one(seed, groups):
     problem = Problem(seed, 1, 1, groups=groups, n=10)
     components = problem.prior.predictive(problem.scatter, problem.groups)
     masses = np.exp(components.log_expected_weights)
-    assert masses.size == len(groups) + len(set(groups)) + 1
+    assert masses.size == len(groups) + 1
     assert masses.sum() == pytest.approx(1.0, abs=1e-12)
-    seen, vacant, unseen = naive.predictive_masses(problem.h, problem.naive_posterior()[1])
-    np.testing.assert_allclose(masses, [*np.concatenate(seen), *vacant, unseen], rtol=1e-9)
+    seen, unseen = naive.predictive_masses(problem.h, problem.naive_posterior()[1])
+    np.testing.assert_allclose(masses, [*np.concatenate(seen), unseen], rtol=1e-9)
     posterior = problem.prior.posterior(problem.scatter, problem.groups)
     np.testing.assert_allclose(
         posterior.log_expected_weights, components.log_expected_weights[: len(groups)], rtol=1e-9
     )
-
-
-def test_without_vacant_components_their_mass_is_the_unseen_ones():
-    problem = Problem(7, 2, 1, groups=[0, 0, 1, 2, 2], n=20)
-    every = problem.prior.predictive(problem.scatter, problem.groups)
-    fewer = problem.prior.predictive(problem.scatter, problem.groups, with_vacant=False)
-    masses, left = np.exp(every.log_expected_weights), np.exp(fewer.log_expected_weights)
-    np.testing.assert_allclose(left[:5], masses[:5])
-    assert left[5] == pytest.approx(masses[5:].sum())
-    chosen = np.array([0, 1, 2, 3, 4, 8])
-    for name in ("mean", "inverse_scale", "dof"):
-        for part in ("gate", "regression"):
-            expected = getattr(getattr(every, part), name)[chosen]
-            np.testing.assert_allclose(getattr(getattr(fewer, part), name), expected)
 
 
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
@@ -180,7 +166,7 @@ def test_predictive_mixture_agrees_with_the_naive_one(sizes):
         problem.prior.predictive(problem.scatter, problem.groups)
     )
     members = problem.by_group(problem.weights, problem.groups)
-    groups = [naive.with_vacant(problem.h, problem.samples, w) for w in members]
+    groups = [naive.posterior_of_group(problem.h, problem.samples, w) for w in members]
     counts = [w.sum(axis=0) for w in members]
     places = np.concatenate([problem.R[:3], problem.R[3:5] + 3.0, problem.R[5:6] - 50.0])
     U = np.column_stack([places, np.ones(6)])

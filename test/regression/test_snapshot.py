@@ -174,11 +174,10 @@ def test_models_that_predict_nothing_finite_are_refused(model, hierarchy, tmp_pa
             load_snapshot(rewritten(tmp_path / "model.npz", arrays={name: array}))
 
 
-@pytest.mark.parametrize("value", [1e300, 1e-300])
-def test_strengths_beyond_all_numbers_are_refused(hierarchy, tmp_path, value):
+def test_strengths_beyond_all_numbers_are_refused(hierarchy, tmp_path):
     hierarchy.save(tmp_path / "model.npz")
     with pytest.raises(SnapshotError, match="not consistent in itself"):
-        load_snapshot(rewritten(tmp_path / "model.npz", arrays={"gate_kappa": np.array([value])}))
+        load_snapshot(rewritten(tmp_path / "model.npz", arrays={"gate_kappa": np.array([1e300])}))
 
 
 def test_a_model_of_which_a_control_loop_could_ask_nothing_is_refused(model, tmp_path):
