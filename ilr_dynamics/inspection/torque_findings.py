@@ -15,12 +15,8 @@ from ..recording.topic_series import BLOCK
 from .constant_torques import constant_torques
 from .evidence import ENOUGH_ROWS, Evidence
 from .excitation_findings import offset_findings, unknown_parameters
-<<<<<<< HEAD
-from .finding import Finding, Severity
-from .joint_fit import joint_fits
-=======
 from .finding import Finding, Severity, join_names
->>>>>>> h1
+from .joint_fit import joint_fits
 from .load_findings import load_findings
 from .torque_delay import find_delay
 from .torque_hypotheses import Hypothesis, best_hypothesis, fit_friction
