@@ -105,14 +105,16 @@ def _velocities(evidence: Evidence) -> Iterator[Finding]:
     for j, joint in enumerate(evidence.joints):
         true, given, change = velocity[:, j], measured[:, j], acceleration[:, j]
         used = np.isfinite(given)
-        frozen = _frozen(evidence, j, place)
-        if frozen.any() and given[used].any():
+        frozen = used & _frozen(evidence, j, place)
+        rest = used & ~frozen
+        # Where the rest is not of its positions either, they are another joint's, say, that rests.
+        if frozen.any() and _belong(true[rest], given[rest], change[rest], recorded.period):
             yield _stuck(evidence, joint, frozen, given)
-            used &= ~frozen
+            used = rest
         true, given, change = true[used], given[used], change[used]
-        if not len(true) or np.sqrt(np.mean(true**2)) < SHOWS_VELOCITY:
+        if not _shows_velocity(true):
             continue
-        slope, lag, alike = _of_change(true, given, change, evidence.recording.period)
+        slope, lag, alike = _of_change(true, given, change, recorded.period)
         if not given.any():
             yield _velocity(
                 "zero_velocity", joint, 0.0, f"the velocities of {joint} are zero while it moves"
@@ -142,6 +144,19 @@ def _velocities(evidence: Evidence) -> Iterator[Finding]:
                 value=1e3 * float(lag),
                 unit="ms",
             )
+
+
+def _shows_velocity(true: Array) -> bool:
+    return len(true) > 0 and bool(np.sqrt(np.mean(true**2)) >= SHOWS_VELOCITY)
+
+
+def _belong(true: Array, given: Array, change: Array, period: float) -> bool:
+    """Whether velocities are those of the positions, filtered at most."""
+    if not _shows_velocity(true):
+        return False
+    slope, lag, alike = _of_change(true, given, change, period)
+    lags = -LAG <= lag <= LARGEST_LAG
+    return bool(LEAST_SLOPE <= slope <= LARGEST_SLOPE and alike >= ALIKE and lags)
 
 
 def _frozen(evidence: Evidence, joint: int, place: NDArray[np.intp]) -> NDArray[np.bool_]:
