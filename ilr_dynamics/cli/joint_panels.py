@@ -98,6 +98,7 @@ def legend_above(figure: Figure, axes: Sequence[Axes]) -> None:
 
 
 def plot_over_time(axis: Axes, time: Array, values: Array, parts: Stretches, **style: Any) -> None:
+    """Draw what a panel can show of values over time, in parts without gaps."""
     shown = decimate(time, sound(values), N_BINS, parts.begins)
     # Motion that is too fast for the picture fills it: what is behind shines through.
     alpha = OPAQUE if len(time) <= len(shown[0]) else TRANSLUCENT
@@ -107,6 +108,7 @@ def plot_over_time(axis: Axes, time: Array, values: Array, parts: Stretches, **s
 def shade(
     axis: Axes, edges: Array, shown: NDArray[np.bool_], colour: str, hatch: str | None, label: str
 ) -> None:
+    """Shade the parts of the time, between edges, that are to be shown."""
     if not shown.any():
         return
     # Edges of the runs of bins that are shown, two and two.
@@ -136,6 +138,7 @@ def show_limits(axis: Axes, limits: Sequence[float] | Array, horizontal: bool) -
 
 
 def plot_histogram(axis: Axes, values: Array, edges: Array, **style: Any) -> None:
+    """Draw how often values lie between edges, in percent of those that are known."""
     known = values[np.isfinite(values)]
     if len(known):
         percent = 100.0 * np.histogram(known, edges)[0] / len(known)
