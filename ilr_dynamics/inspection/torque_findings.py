@@ -41,6 +41,10 @@ LATE, EARLY = 0.0006, 0.001
 # Standard deviation from which on nothing is said about a delay, s: it is said to half a
 # millisecond, with two of them; and how many of them are no chance.
 VAGUE, UNUSUAL = 0.00025, 3.5
+# Of a torque's mean square, what a mistake may leave to be named: gears that are not round and
+# friction that depends on the load leave some hundredths. Where motion and torque do not belong
+# together, the best of all mistakes is one that makes torques count less.
+LEFT = 0.1
 # Share of a moving joint's torque that motion, weight and friction together explain at least.
 RELATED = 0.4
 IN_NM = "convert to Nm in the driver: motor currents and percent are no torques"
@@ -75,9 +79,6 @@ def torque_findings(evidence: Evidence, torque_limit: Array | None) -> Iterator[
     if constant or evidence.terms is None:
         return
     beyond = _beyond(evidence, torque_limit)
-    if beyond is not None:
-        yield beyond
-        return
     fits = joint_fits(evidence)
     delay, spread = find_delay(evidence, fits)
     clear = spread < VAGUE
@@ -85,7 +86,15 @@ def torque_findings(evidence: Evidence, torque_limit: Array | None) -> Iterator[
     best, described = best_hypothesis(evidence, likely, torque_limit)
     better = (described.error / np.maximum(best.error, 1e-9)).max()
     explained = described.score - best.score > CLEAR and better > BETTER
-    if explained and best.kind in EXCHANGED:
+    left = _left(evidence, best, likely)
+    if beyond is not None:
+        # Of a strong joint under a weak one's name, torques are in Nm.
+        swapped = explained and best.kind == "permuted_joints" and left.max() < LEFT
+        yield _exchanged(evidence, best, described) if swapped else beyond
+        return
+    if explained and best.kind in EXCHANGED and left.max() >= LEFT:
+        yield _not_as_described(evidence, best, left)
+    elif explained and best.kind in EXCHANGED:
         certain = described.score - best.score > CERTAIN
         finding = _exchanged(evidence, best, described)
         yield finding if certain else replace(finding, severity=Severity.WARNING)
@@ -185,6 +194,30 @@ def _exchanged(evidence: Evidence, best: Hypothesis, described: Hypothesis) -> F
         advice,
         joint=names,
         probability=1.0 - float(np.exp(-min(described.score - best.score, 700.0))),
+    )
+
+
+def _left(evidence: Evidence, best: Hypothesis, delay: float) -> Array:
+    """Share of the mean square that a mistake leaves of each torque it is about, (n_joints,)."""
+    torque, known = evidence.torque(delay)
+    size = np.mean(torque[known] ** 2, axis=0)
+    left = best.error**2 / np.maximum(size, 1e-300)
+    about = np.isin(np.arange(len(left)), best.joints or np.arange(len(left)))
+    return np.where(about, left, 0.0)
+
+
+def _not_as_described(evidence: Evidence, best: Hypothesis, left: Array) -> Finding:
+    joint = evidence.joints[int(np.argmax(left))]
+    return Finding(
+        "unrelated_torque",
+        Severity.WARNING,
+        f"the torques do not follow the described arm: no single mistake explains them; the best, "
+        f"{best.kind}, leaves {left.max():.0%} of the torque of {joint} (mean square); expected "
+        f"{LEFT:.0%} at most",
+        "look for positions that are repeated or filtered, for several mistakes at once, and for "
+        "another arm than the described",
+        joint=joint,
+        value=float(1.0 - left.max()),
     )
 
 

@@ -94,6 +94,9 @@ FAULTS = {
     "unrelated_torque": lambda m: m.changed(
         torque=np.column_stack([3.0 * np.sin(11.0 * m.time), m.torque[:, 1:]])
     ),
+    "unrelated_torque of positions that are repeated": lambda m: m.changed(
+        position=np.repeat(m.position[::5], 5, axis=0)
+    ),
     "dropouts": lambda m: without(m, [r for k in range(500, 4500, 200) for r in range(k, k + 9)]),
     "position_jump": lambda m: m.changed(position=with_zeros(m.position, slice(100, None, 300))),
     "clock_set_back": lambda m: m.changed(time=np.where(m.time < 5.0, m.time, m.time - 0.2)),
@@ -163,6 +166,17 @@ def test_a_load_of_few_grams_is_told_from_wrong_masses(motion, record, arm_of_mo
     assert inspect_recording(record(heavy, "heavy"), arm_of_motion).worst is Severity.INFO
 
 
+def test_a_strong_joint_under_a_weak_ones_name_is_no_other_unit(motion, record, arm_of_motion):
+    limit = 1.1 * np.abs(motion.torque).max(axis=0)
+    swapped = motion.changed(torque=swap(motion.torque, 1, 3))
+    assert np.mean(np.abs(swapped.torque[:, 3]) > limit[3]) > 0.5
+    samples = replace(arm_of_motion.samples, torque_limit=limit.tolist())
+    found = inspect_recording(record(swapped), replace(arm_of_motion, samples=samples))
+    assert {"permuted_joints"} == {
+        finding.kind for finding in found.findings if finding.severity is Severity.ERROR
+    }
+
+
 def test_a_jump_names_its_joint(motion, record, arm_of_motion):
     slipped = motion.position.copy()
     slipped[2500:, 1] += 0.3
@@ -198,7 +212,7 @@ def test_what_a_slow_motion_does_not_show_is_counted(motion, record, arm_of_moti
 
 def test_an_error_is_a_refusal_with_its_text(motion, record, arm_of_motion):
     found = inspect_recording(record(FAULTS["degrees"](motion)), arm_of_motion)
-    assert "positions are in degrees" in found.refusal and "accept_worse" in found.refusal
+    assert "are in degrees" in found.refusal and "accept_worse" in found.refusal
 
 
 def test_what_cannot_be_read_is_a_finding(tmp_path, arm_of_motion):
