@@ -9,7 +9,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from ilr_dynamics.exceptions import InvalidParameterError
 
-__all__ = ["finite", "freeze", "non_negative"]
+__all__ = ["finite", "freeze", "non_negative", "per_joint"]
+
+
+def per_joint(name: str, values: ArrayLike, n_joints: int) -> NDArray[np.float64]:
+    """Return a read-only copy of ``values``, checked to be (n_joints,).
+
+    Raises
+    ------
+    InvalidParameterError
+        If the number of values is not as expected.
+    """
+    array = np.array(values, dtype=float)
+    if array.shape != (n_joints,):
+        raise InvalidParameterError(
+            f"{name} must hold {n_joints} values, one per joint, got shape {array.shape}"
+        )
+    array.setflags(write=False)
+    return array
 
 
 def finite(name: str, values: ArrayLike, n_joints: int) -> NDArray[np.float64]:
@@ -20,14 +37,9 @@ def finite(name: str, values: ArrayLike, n_joints: int) -> NDArray[np.float64]:
     InvalidParameterError
         If the number of values or one of them is not as expected.
     """
-    array = np.array(values, dtype=float)
-    if array.shape != (n_joints,):
-        raise InvalidParameterError(
-            f"{name} must hold {n_joints} values, one per joint, got shape {array.shape}"
-        )
+    array = per_joint(name, values, n_joints)
     if not np.isfinite(array).all():
         raise InvalidParameterError(f"{name} must be finite, got {array.tolist()}")
-    array.setflags(write=False)
     return array
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ilr_dynamics.control._validation import finite, freeze, non_negative
+from ilr_dynamics.control._validation import freeze, non_negative, per_joint
 from ilr_dynamics.control.joint_path import JointPath
 from ilr_dynamics.exceptions import InvalidParameterError, TrajectoryError
 
@@ -44,8 +44,8 @@ class JointLimits:
     Raises
     ------
     InvalidParameterError
-        If values are not finite, too few, or negative, a lower limit is not below the upper, or a
-        torque could not be taken back in time.
+        If values are not finite (but for those of position), too few, or negative, a lower limit
+        is not below the upper, or a torque could not be taken back in time.
     """
 
     joints: tuple[str, ...]
@@ -57,7 +57,7 @@ class JointLimits:
 
     def __post_init__(self) -> None:
         for name in ("position_lower", "position_upper"):
-            freeze(self, name, finite(name, getattr(self, name), len(self.joints)))
+            freeze(self, name, per_joint(name, getattr(self, name), len(self.joints)))
         for name in ("velocity", "torque", "torque_rate"):
             freeze(self, name, non_negative(name, getattr(self, name), len(self.joints)))
         if not (self.position_lower < self.position_upper).all():

@@ -200,7 +200,7 @@ class ReferenceSource:
         position = now.position + release * (now.velocity + release * now.acceleration / 3.0)
         speed = np.abs(velocity)
         ahead = np.where(velocity > 0.0, limits.position_upper, limits.position_lower)
-        room = np.maximum(np.sign(velocity) * (ahead - position), 0.0)
+        room = np.maximum(np.where(velocity > 0.0, 1.0, -1.0) * (ahead - position), 0.0)
         # Where a joint comes to rest after half the way it would make at its present speed.
         longest = np.divide(2.0 * room, speed, out=np.full_like(speed, np.inf), where=speed > 0.0)
         duration = max(

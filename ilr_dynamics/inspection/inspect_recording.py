@@ -122,6 +122,7 @@ def inspect_recording(
     description = None
     if settings.robot is not None:
         description = load_description(settings.robot, settings.tool_frame)
+        settings = _with_continuous_joints(settings, description)
     progress("reading", 0.0, math.nan)
     try:
         recording = read_states(uri, settings, progress)
@@ -130,6 +131,16 @@ def inspect_recording(
     inspection = _inspect(str(uri), recording, settings, description)
     progress("reading", 1.0, math.nan)
     return inspection
+
+
+def _with_continuous_joints(
+    settings: LearningSettings, description: RobotDescription
+) -> LearningSettings:
+    """Add the joints without limits of an arm; it may have other names than the messages."""
+    names = settings.joint_names
+    described = (joint for joint, free in zip(names, description.continuous, strict=False) if free)
+    joints = tuple(sorted({*settings.samples.continuous_joints, *described}, key=names.index))
+    return replace(settings, samples=replace(settings.samples, continuous_joints=joints))
 
 
 @one_blas_thread

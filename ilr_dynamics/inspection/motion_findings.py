@@ -67,7 +67,7 @@ def _ranges(evidence: Evidence) -> Iterator[Finding]:
         share = ""
         if limits is not None:
             whole = limits.position_upper[j] - limits.position_lower[j]
-            share = f", {span[j] / whole:.0%} of its range"
+            share = f", {span[j] / whole:.0%} of its range" if np.isfinite(whole) else ""
         yield Finding(
             "range",
             Severity.INFO,

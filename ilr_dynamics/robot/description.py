@@ -23,7 +23,7 @@ DESCRIPTION_FOLDER = Path(__file__).parent / "description"
 
 @dataclass(frozen=True, eq=False)
 class RobotDescription:
-    """A serial arm of revolute joints.
+    """A serial arm of revolute and continuous joints.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class RobotDescription:
     joint_names : tuple of str
         Joints from base to tool; every array of the package follows this order.
     position_lower, position_upper : ndarray of shape (n_joints,)
-        Joint range [rad].
+        Joint range [rad]; infinite for continuous joints.
     velocity_limit : ndarray of shape (n_joints,)
         Largest joint speed [rad/s].
     torque_limit : ndarray of shape (n_joints,)
@@ -69,6 +69,11 @@ class RobotDescription:
         """Number of joints."""
         return len(self.joint_names)
 
+    @property
+    def continuous(self) -> tuple[bool, ...]:
+        """Whether each joint turns without limits, n_joints."""
+        return tuple(np.isinf(self.position_upper).tolist())
+
 
 def load_description(robot: str | Path, tool_frame: str = "") -> RobotDescription:
     """Load the description of an arm.
@@ -89,8 +94,9 @@ def load_description(robot: str | Path, tool_frame: str = "") -> RobotDescriptio
     ------
     RobotDescriptionError
         If there is no such robot or file, if it is not a URDF, if its moving joints are not one
-        chain of revolute joints with complete limits, if one of them moves no mass or an inertial
-        that no body has, if no joint carries the tool frame, or if its motors do not fit.
+        chain of revolute and continuous joints with complete limits, if one of them moves no mass
+        or an inertial that no body has, if no joint carries the tool frame, or if its motors do
+        not fit.
     """
     path = _urdf_path(robot)
     root = _parse(path)
@@ -128,11 +134,12 @@ class _Joint:
         self.parent = _link_of(path, element, "parent")
         self.child = _link_of(path, element, "child")
         kind = element.get("type")
-        if kind not in ("revolute", "fixed"):
+        if kind not in ("revolute", "continuous", "fixed"):
             raise RobotDescriptionError(
-                f"{path}: joint '{self.name}' is of type '{kind}', expected revolute or fixed"
+                f"{path}: joint '{self.name}' is of type '{kind}', expected revolute, continuous "
+                "or fixed"
             )
-        self.moves = kind == "revolute"
+        self.moves = kind != "fixed"
         self.limits = _limits(path, self.name, element) if self.moves else ()
 
 
@@ -174,8 +181,9 @@ def _link_of(path: Path, joint: ElementTree.Element, side: str) -> str:
 def _limits(path: Path, name: str, joint: ElementTree.Element) -> tuple[float, ...]:
     element = joint.find("limit")
     attributes = {} if element is None else element.attrib
-    values = []
-    for key in ("lower", "upper", "velocity", "effort"):
+    continuous = joint.get("type") == "continuous"
+    values = [-math.inf, math.inf] if continuous else []
+    for key in ("velocity", "effort") if continuous else ("lower", "upper", "velocity", "effort"):
         try:
             values.append(float(attributes[key]))
         except (KeyError, ValueError) as error:
@@ -184,7 +192,8 @@ def _limits(path: Path, name: str, joint: ElementTree.Element) -> tuple[float, .
                 "expected a number"
             ) from error
     lower, upper, velocity, effort = values
-    if not (all(map(math.isfinite, values)) and lower < upper and velocity > 0 and effort > 0):
+    finite = all(map(math.isfinite, values[2:] if continuous else values))
+    if not (finite and lower < upper and velocity > 0 and effort > 0):
         raise RobotDescriptionError(
             f"{path}: joint '{name}' has lower={lower}, upper={upper}, velocity={velocity}, "
             f"effort={effort}; expected finite values, lower < upper and positive velocity, effort"

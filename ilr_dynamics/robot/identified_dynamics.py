@@ -33,6 +33,7 @@ from ilr_dynamics.robot.dynamics_regressor import (
 from ilr_dynamics.robot.identified_arrays import PARTS, POSTERIOR, STATE, check_arrays
 from ilr_dynamics.robot.parameter_posterior import ParameterPosterior, parameter_posterior
 from ilr_dynamics.robot.parameter_prior import parameter_prior
+from ilr_dynamics.robot.pinocchio_model import pinocchio_model
 
 __all__ = ["IdentifiedDynamics"]
 
@@ -110,7 +111,7 @@ class IdentifiedDynamics(Fallback):
         gravity = np.asarray(gravity, dtype=float)
         if gravity.shape != (3,) or not np.all(np.isfinite(gravity)):
             raise InvalidDataError(f"gravity must be three finite numbers, got {gravity.tolist()}")
-        model = pinocchio.buildModelFromUrdf(str(description.urdf_path))
+        model = pinocchio_model(description)
         n = description.n_joints
         gears = np.eye(n) if description.gear_matrix is None else description.gear_matrix
         joints = range(1, n + 1)

@@ -11,6 +11,7 @@ import pinocchio
 from ilr_dynamics.exceptions import RobotDescriptionError
 from ilr_dynamics.robot.arrays import FloatArray
 from ilr_dynamics.robot.description import RobotDescription
+from ilr_dynamics.robot.pinocchio_model import pinocchio_model
 
 __all__ = ["RigidBodyModel"]
 
@@ -34,10 +35,7 @@ class RigidBodyModel:
 
     def __init__(self, description: RobotDescription) -> None:
         self.description = description
-        try:
-            self._model = pinocchio.buildModelFromUrdf(str(description.urdf_path))
-        except (ValueError, RuntimeError) as error:
-            raise RobotDescriptionError(f"{description.urdf_path}: {error}") from error
+        self._model = pinocchio_model(description)
         names = tuple(self._model.names)[1:]
         if names != description.joint_names:
             raise RobotDescriptionError(

@@ -50,6 +50,7 @@ def test_lowered_limit_is_reached_at_the_rate():
         ("torque_rate", [1.0], "torque_rate must hold 2 values"),
         ("velocity", [1.0, np.nan], "velocity must be finite"),
         ("position_lower", [0.0, 2.0], "lower position limit must be below"),
+        ("position_upper", [1.0, np.nan], "lower position limit must be below"),
     ],
 )
 def test_unusable_limits_are_refused(field, value, text):

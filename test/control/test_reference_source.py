@@ -1,5 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -174,6 +176,15 @@ def test_brake_ends_within_the_position_range(source, limits):
     _, states = run(source, 101.59, 1.0)
     assert states[-1, 0, 0] == limits.position_upper[0]
     assert states[:, 0, 0].max() < limits.position_upper[0] + 0.01
+
+
+def test_joint_without_limits_brakes_wherever_it_is(source, limits):
+    free = replace(limits, position_lower=[-np.inf] * 2, position_upper=[np.inf] * 2)
+    source.follow(JointPath([0.0, 1.6], [[0.0, 0.0], [1.97, 0.0]]), None, free, TOLERANCE)
+    run(source, 100.0, 1.4)
+    source.brake(5.0, free)
+    _, states = run(source, 101.4, 2.0)
+    assert np.isfinite(states).all() and (states[-1, 1] == 0.0).all()
 
 
 def test_path_that_would_be_left_beyond_a_limit_while_it_is_joined_is_refused(source, limits):

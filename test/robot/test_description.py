@@ -9,6 +9,7 @@ import pytest
 
 from ilr_dynamics.exceptions import RobotDescriptionError
 from ilr_dynamics.robot.description import load_description
+from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
 JOINT = """<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>
 <axis xyz="0 0 1"/><limit {limit}/></joint>"""
@@ -203,6 +204,22 @@ def test_bad_limits_are_refused(tmp_path, limit, words):
 def test_other_joint_types_are_refused(tmp_path):
     with pytest.raises(RobotDescriptionError, match="'a' is of type 'prismatic'"):
         load_description(urdf(tmp_path, joint(kind="prismatic")))
+
+
+def test_a_continuous_joint_has_no_limits_of_position(tmp_path):
+    path = urdf(tmp_path, joint(kind="continuous", limit='effort="5" velocity="2"'))
+    arm = load_description(path)
+    assert arm.continuous == (True,)
+    assert (arm.position_lower, arm.position_upper) == (-np.inf, np.inf)
+    assert (arm.velocity_limit, arm.torque_limit) == (2.0, 5.0)
+    # Its position is one angle, and its torque that of a revolute joint.
+    bounded = load_description(urdf(tmp_path, joint()))
+    model, motion = RigidBodyModel(bounded), np.array([[4.0], [1.0], [3.0]])
+    urdf(tmp_path, joint(kind="continuous", limit='effort="5" velocity="2"'))
+    assert RigidBodyModel(arm).inverse_dynamics(*motion) == model.inverse_dynamics(*motion)
+    for limit in ('effort="5"', 'velocity="2"', 'effort="5" velocity="0"'):
+        with pytest.raises(RobotDescriptionError, match="joint 'a' has"):
+            load_description(urdf(tmp_path, joint(kind="continuous", limit=limit)))
 
 
 def test_branching_arm_is_refused(tmp_path):
