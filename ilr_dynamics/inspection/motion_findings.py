@@ -274,7 +274,7 @@ def degrees_finding(
     return Finding(
         "degrees",
         Severity.ERROR,
-        f"positions of {names} are in degrees: {joints[worst]} goes from {low[worst]:.4g} to "
+        f"positions are in degrees ({names}): {joints[worst]} goes from {low[worst]:.4g} to "
         f"{high[worst]:.4g}, and its limits are {lower[worst]:.3g} and {upper[worst]:.3g} rad",
         "publish radians, as REP 103 asks",
         joint=names,
