@@ -205,7 +205,7 @@ class _Fit:
     ) -> tuple[Array, Array]:
         """Estimate what joints share, and what is left of each joint (n_joints,)."""
         joints = np.flatnonzero(np.count_nonzero(slips, axis=0) >= ENOUGH_ROWS // THIN)
-        values = np.zeros(0)
+        values = np.zeros(sum(columns.shape[2] for columns in shared))
         if shared and joints.size:
             wide = np.concatenate(shared, axis=2)
             rest, columns = [], []

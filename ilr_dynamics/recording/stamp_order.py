@@ -33,6 +33,9 @@ SMALLEST_STEP = 25_000_000
 # Messages that are looked at before and after a clock is set, and how many of them have to follow
 # each other by the period, as some are lost or have wrong stamps.
 LOOKED_AT, STEADY = 16, 8
+# Share of these that must not lie before the one written before them: of messages of any times one
+# half does.
+RISING = 0.75
 # How far, in nominal periods, a message may be from where those beside it have it.
 UNSTEADY = 4.0
 # Share of stamps that lie before the ones written before them, from which on the order of writing
@@ -145,7 +148,7 @@ def _set_back(stamp: Stamps, period: float) -> list[int]:
 
 def _level(stamp: Stamps, first: int, period: float) -> float | None:
     """Stamp that the message number 0 of a steady series has, or had; None if it is not steady."""
-    if len(stamp) < STEADY:
+    if len(stamp) < STEADY or np.mean(np.diff(stamp) >= 0) < RISING:
         return None
     due = stamp - period * np.arange(first, first + len(stamp))
     level = float(np.median(due))
