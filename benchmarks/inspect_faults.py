@@ -39,8 +39,8 @@ from tqdm import tqdm
 
 from ilr_dynamics.inspection import KINDS, Finding, inspect_recording
 
-# Misses on those that are spent were looked at, and mended in kind: they judge no more.
-SEEDS = {"judge": 2, "tune": 0, "spent": 1}
+# Misses on those that are spent were looked at, and mended in kind: they judge no more (nor does 2).
+SEEDS = {"judge": 3, "tune": 0, "spent": 1}
 CLEAN = "clean"
 STORAGES = ("mcap", "sqlite3")
 # Of the sound recordings, those that the simulated plant makes in the hands of a controller.

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +22,17 @@ Array = NDArray[np.float64]
 # Nats by which a mistake must explain the torques better than none. Chance gives a few; errors
 # that last longer than is assumed multiply them.
 CLEAR = 50.0
+# What other joints must say of a weight or load that one joint shows, nats: several times what
+# chance gives for four numbers.
+CONFIRMED = 10.0
 # A description whose masses are wrong by some per cent looks like a payload in part, and more like
 # what each joint's share of its torque explains. A payload explains as much as that with numbers
 # that all joints share, but for chance (nats) and for what its friction does (a share). What is
 # still called a payload then is one as far as the arm's motion can tell.
 BY_CHANCE, BY_FRICTION = 3.0, 0.002
+# One that each joint's share explains far better is none, whatever its size: payloads with much
+# friction explain nine tenths as much.
+MOSTLY = 0.8
 # Of a torque's rms, of a joint that is moved by its bodies: less is not worth a word; and more
 # than masses of a description are wrong by, so that it is worth one whatever explains it better.
 LEAST_EFFECT, WRONG_MASSES = 0.01, 0.1
@@ -51,10 +58,14 @@ def load_findings(evidence: Evidence, fits: Sequence[JointFit], delay: float) ->
         From a state to the action of its torque, s.
     """
     gravity, payload, description = small_mistakes(evidence, fits, delay)
+    if payload.confirmed < CONFIRMED:
+        payload = replace(payload, gain=0.0)
+    if gravity.confirmed < CONFIRMED:
+        gravity = replace(gravity, gain=0.0)
     otherwise = (1.0 - BY_FRICTION) * description.gain - BY_CHANCE
     if gravity.gain > max(CLEAR, payload.gain, otherwise):
         yield from _gravity(gravity.values + evidence.nominal_gravity)
-    elif payload.gain > max(CLEAR, gravity.gain):
+    elif payload.gain > max(CLEAR, gravity.gain, MOSTLY * description.gain):
         least = LEAST_EFFECT if payload.gain > otherwise else WRONG_MASSES
         yield from _payload(evidence, payload, delay, least)
     elif description.gain > max(CLEAR, gravity.gain):

@@ -118,7 +118,7 @@ def _velocities(evidence: Evidence) -> Iterator[Finding]:
         slope, lag, alike = _of_change(true, given, change, recorded.period)
         fits = LEAST_SLOPE <= slope <= LARGEST_SLOPE
         slow = not _shows_velocity(true)
-        if slow and (fits or alike < CLEARLY_ALIKE or not given.any()):
+        if slow and (fits or alike < CLEARLY_ALIKE or not _shows_velocity(given)):
             continue
         if not given.any():
             yield _velocity(

@@ -48,10 +48,14 @@ class SmallMistake:
         Added gravity (3,), m/s^2; load (4,), kg and kg m; of a description each of whose joints
         takes another share of its torque, as with wrong masses or motor constants, these shares
         (n_joints,), NaN where nothing is known.
+    confirmed : float
+        Nats of it by all joints but the one that gains most: where friction varies with the
+        position, it looks like a weight to each joint alone.
     """
 
     gain: float
     values: Array
+    confirmed: float
 
 
 @dataclass(frozen=True)
@@ -104,28 +108,32 @@ def _judged(evidence: Evidence, fit: JointFit, delay: float) -> _Joint:
 def _shared(joints: list[_Joint], columns: Array) -> SmallMistake:
     """Least squares of what all joints share, (n, n_joints, m) in `columns`."""
     m = columns.shape[2]
-    matrix, vector, n = np.zeros((m, m)), np.zeros(m), 0.0
-    for of in joints:
+    matrices, vectors = np.zeros((len(joints), m, m)), np.zeros((len(joints), m))
+    n = 0.0
+    for k, of in enumerate(joints):
         C = columns[of.rows, of.joint].T
         apart = of.model.residual(C)
-        matrix += of.weight * C @ apart.T
-        vector += of.weight * apart @ of.y
+        matrices[k] = of.weight * C @ apart.T
+        vectors[k] = of.weight * apart @ of.y
         n += of.weight * of.model.level**2 * len(of.rows)
-    values = np.asarray(np.linalg.lstsq(matrix, vector, rcond=1e-10)[0], dtype=np.float64)
-    return SmallMistake(0.5 * float(values @ vector) - 0.5 * m * np.log(max(n, 1.0)), values)
+    values = np.linalg.lstsq(matrices.sum(axis=0), vectors.sum(axis=0), rcond=1e-10)[0]
+    gains = vectors @ values - 0.5 * np.einsum("i,kij,j->k", values, matrices, values)
+    gain, chance = float(gains.sum()), 0.5 * m * float(np.log(max(n, 1.0)))
+    return SmallMistake(gain - chance, values, gain - float(gains.max(initial=0.0)))
 
 
 def _described_otherwise(evidence: Evidence, joints: list[_Joint]) -> SmallMistake:
     """Each joint with a factor of its own before the described torque."""
-    gain, shares = 0.0, np.full(len(evidence.joints), np.nan)
-    for of in joints:
+    gains, shares = np.zeros(len(joints)), np.full(len(evidence.joints), np.nan)
+    for k, of in enumerate(joints):
         described = evidence.described[of.rows, of.joint]
         left = of.model.residual(of.y)
         scaled = of.model.widened(SCALE * described[:, np.newaxis])
         explained = float(of.y @ (left - scaled.residual(of.y)))
         n = of.weight * of.model.level**2 * len(of.rows)
-        gain += 0.5 * of.weight * explained - 0.5 * np.log(max(n, 1.0))
+        gains[k] = 0.5 * of.weight * explained - 0.5 * np.log(max(n, 1.0))
         apart = float(described @ of.model.residual(described))
         if of.weight * apart > KNOWN_TO**-2:
             shares[of.joint] = 1.0 + float(described @ left) / apart
-    return SmallMistake(gain, shares)
+    gain = float(gains.sum())
+    return SmallMistake(gain, shares, gain - float(gains.max(initial=0.0)))
