@@ -39,7 +39,7 @@ from tqdm import tqdm
 
 from ilr_dynamics.inspection import KINDS, Finding, inspect_recording
 
-# Misses on those that are spent were looked at, and mended in kind: they judge no more (nor does 2).
+# Misses on those that are spent (and on 2) were looked at, and mended in kind: they judge no more.
 SEEDS = {"judge": 3, "tune": 0, "spent": 1}
 CLEAN = "clean"
 STORAGES = ("mcap", "sqlite3")
