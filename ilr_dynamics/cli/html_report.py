@@ -54,6 +54,14 @@ th, td { padding: 0.35rem 0.6rem; text-align: left; vertical-align: top; white-s
 th { color: var(--faint); font-weight: 600; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
 .long { white-space: normal; min-width: 14rem; max-width: 32rem; }
+@media (max-width: 40rem) {
+  .cards thead { display: none; }
+  .cards table, .cards tbody, .cards tr, .cards td { display: block; }
+  .cards tr { border: 1px solid var(--line); border-radius: 4px; margin-bottom: 0.8rem; }
+  .cards td { border: 0; padding: 0.2rem 0.6rem; text-align: left; white-space: normal; }
+  .cards td::before { content: attr(data-title) ": "; color: var(--faint); }
+  .cards td:empty { display: none; }
+}
 .good { color: var(--good); } .note { color: var(--note); } .warning { color: var(--warning); }
 .error { color: var(--error); }
 .good, .note, .warning, .error { font-weight: 600; }
@@ -152,7 +160,10 @@ class HtmlReport:
         self, header: Sequence[str], rows: Sequence[Sequence[object]], label: str = "table"
     ) -> None:
         """
-        Show a table, which scrolls within itself where the page is narrow.
+        Show a table.
+
+        Where the page is narrow, one with texts in its cells becomes a card for each row, as on a
+        phone a text two words wide cannot be read; others scroll within themselves.
 
         Parameters
         ----------
@@ -169,10 +180,12 @@ class HtmlReport:
         for row in rows:
             if len(row) != len(header):
                 raise ValueError(f"a row has {len(row)} cells; expected {len(header)}")
-            lines.append(f"<tr>{''.join(map(_cell, row))}</tr>\n")
+            lines.append(f"<tr>{''.join(map(_cell, row, header))}</tr>\n")
+        has_texts = any(_is_long(value) for row in rows for value in row)
         # With the keyboard only what can be focused is scrolled.
         self._add(
-            f'<div class="table" role="region" tabindex="0" aria-label="{_escaped(label)}">\n'
+            f'<div class="table{" cards" if has_texts else ""}" role="region" tabindex="0" '
+            f'aria-label="{_escaped(label)}">\n'
             f"<table>\n<thead><tr>{titles}</tr></thead>\n<tbody>\n{''.join(lines)}</tbody>\n"
             "</table>\n</div>\n"
         )
@@ -233,15 +246,20 @@ def _escaped(text: object) -> str:
     return html.escape(printable(text), quote=True)
 
 
-def _cell(value: object) -> str:
+def _is_long(value: object) -> bool:
+    return not isinstance(value, Mark | float | int) and len(str(value)) > LONG_CELL
+
+
+def _cell(value: object, title: str) -> str:
+    start = f'<td data-title="{_escaped(title)}"'
     if isinstance(value, Mark):
-        return f'<td><span class="{Tone(value.tone)}">{_escaped(value.text)}</span></td>'
+        return f'{start}><span class="{Tone(value.tone)}">{_escaped(value.text)}</span></td>'
     if isinstance(value, float):
-        return f'<td class="number">{value:.3g}</td>'
+        return f'{start} class="number">{value:.3g}</td>'
     if isinstance(value, int):
-        return f'<td class="number">{value}</td>'
-    attribute = ' class="long"' if len(str(value)) > LONG_CELL else ""
-    return f"<td{attribute}>{_escaped(value)}</td>"
+        return f'{start} class="number">{value}</td>'
+    attribute = ' class="long"' if _is_long(value) else ""
+    return f"{start}{attribute}>{_escaped(value)}</td>"
 
 
 def _png(figure: Figure) -> bytes:

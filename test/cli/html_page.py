@@ -14,6 +14,7 @@ TAGS = {
     *(f"h{level}" for level in range(1, 7)),
 }
 ATTRIBUTES = {
+    "data-title",
     *("lang", "charset", "http-equiv", "content", "name", "class", "scope", "role", "tabindex"),
     *("aria-label", "width", "height", "alt", "src"),
 }
