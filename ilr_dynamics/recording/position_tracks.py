@@ -97,7 +97,7 @@ def follow_positions(
     if broken.any():
         owner = _owners(time, position, fastest, broken)
         jumped, breaks = _foreign(position, owner)
-    rows = np.flatnonzero(~jumped)
+    rows = np.arange(n, dtype=np.int32)[~jumped]
     spikes, slips = find_spikes(
         *((time, position) if len(rows) == n else (time[rows], position[rows])),
         encoder_steps(position),
