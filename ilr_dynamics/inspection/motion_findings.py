@@ -171,9 +171,10 @@ def _frozen(evidence: Evidence, joint: int, place: NDArray[np.intp]) -> NDArray[
     """
     recorded = evidence.recording
     given = recorded.velocity[:, joint]
-    changed = np.append(0, np.flatnonzero(given[1:] != given[:-1]) + 1)
-    last = np.append(changed[1:], len(given)) - 1
-    long = recorded.time[last] - recorded.time[changed] >= FROZEN_S
+    same = np.diff(given[1:] == given[:-1], prepend=False, append=False)
+    # Of runs of equal velocities, which are few where these are finer than the motion.
+    first, last = np.flatnonzero(same).reshape(-1, 2).T
+    long = recorded.time[last] - recorded.time[first] >= FROZEN_S
     frozen = np.zeros(len(place), dtype=bool)
     if not long.any():
         return frozen
@@ -181,7 +182,7 @@ def _frozen(evidence: Evidence, joint: int, place: NDArray[np.intp]) -> NDArray[
     true = evidence.samples.X[:, len(evidence.joints) + joint]
     true = uniform_filter1d(true, max(round(NOISE_S / recorded.period), 1))
     moves = np.abs(true - given[place]) > SLOW + step
-    for begin, end in zip(changed[long].tolist(), last[long].tolist(), strict=True):
+    for begin, end in zip(first[long].tolist(), last[long].tolist(), strict=True):
         rows = slice(*np.searchsorted(place, [begin, end + 1]))
         if np.count_nonzero(moves[rows]) * recorded.period >= FROZEN_S:
             frozen[rows] = moves[rows]

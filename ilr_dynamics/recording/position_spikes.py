@@ -82,8 +82,8 @@ def find_spikes(time: Array, position: Array, quantum: Array) -> tuple[list[int]
 def _measured_anew(position: Array) -> NDArray[np.int32]:
     """States without those that repeat the one before as a driver does that publishes faster.
 
-    Of those of an arm that stands still, as many are left as of one that moves. Numbers of 32 bits,
-    as of hours of states these would take a tenth of the memory.
+    Of those of an arm that stands still, as many are left as of one that moves. Numbers have 32
+    bits, as of hours of states these would take a tenth of the memory.
     """
     n = len(position)
     changed = np.append(True, np.zeros(len(position) - 1, dtype=bool))
