@@ -260,16 +260,21 @@ def fit_friction(left: Array, own: Array) -> tuple[Array, float]:
     Returns
     -------
     values : ndarray of shape (5,)
-        Coefficients; none is negative but that of the constant.
+        Coefficients. Friction that is negative there is so at no speed.
     error : float
         Root mean square of what is left, Nm.
     """
-    columns = np.hstack([own, -own[:, -1:]])
+    # Dry friction may fall with the speed (Stribeck): more of it below the lower of two speeds.
+    falling = own[:, :1] - own[:, 1:2]
+    columns = np.hstack([own, -own[:, -1:], falling])
     length = _length(columns)
     values, norm = nnls(columns / length, left)
     values /= length
-    values[-2] -= values[-1]
-    return values[:-1], float(norm / np.sqrt(len(left)))
+    *values, negative, falls = values
+    values = np.array(values)
+    values[-1] -= negative
+    values[:2] += [falls, -falls]
+    return values, float(norm / np.sqrt(len(left)))
 
 
 def _length(columns: Array) -> Array:
