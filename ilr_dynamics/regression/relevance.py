@@ -68,9 +68,12 @@ class Relevance:
         chosen, weights : (c,)
             Their numbers, in rising order, and shares of the mixture.
         """
-        largest = self._log_weight(self._last, products)
+        largest = -math.inf
         if self._bounds.size:
-            largest = max(largest, self._log_weight(self._nearest(z), products))
+            largest = self._log_weight(self._nearest(z), products)
+        # Beside the data, which most queries are, it is not needed.
+        if not largest > self._mixture.log_constants[self._last]:
+            largest = max(largest, self._log_weight(self._last, products))
         chosen = self._above(largest - self._log_margin)
         log_weights = self._log_weights(chosen, products)
         if chosen.size > FEW:
