@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 from _learners import LearnedTorque
 from _simulated_motion import Arm, recorded_samples
-from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import (
     FeedForward,
     JointPath,
@@ -30,8 +30,6 @@ __all__ = [
     "track_tests",
     "training_paths",
 ]
-
-Array = NDArray[np.float64]
 
 TEST_PATHS = ("T1", "T2", "T3")
 N_ROUNDS = 3
@@ -54,13 +52,13 @@ def training_paths(arm: Arm) -> list[JointPath]:
 
 def record(
     arm: Arm, feedforward: FeedForward | None, path: JointPath, *, every: int
-) -> tuple[Array, Array]:
+) -> tuple[FloatArray, FloatArray]:
     """Inputs (m, 3 n) and torques (m, n) along a path, of one cycle in `every`."""
     samples = recorded_samples(arm, arm.controller(feedforward), path)
     return samples.X[::every], samples.Y[::every]
 
 
-def joined(parts: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+def joined(parts: Sequence[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray, FloatArray]:
     """Samples of several recordings, one after the other."""
     return np.concatenate([X for X, _ in parts]), np.concatenate([Y for _, Y in parts])
 

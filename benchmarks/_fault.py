@@ -10,7 +10,8 @@ import numpy as np
 from _fault_arms import Arm
 from _fault_recordings import Recorded, Setup, draw_setup
 from numpy.random import Generator
-from numpy.typing import NDArray
+
+from ilr_dynamics.arrays import FloatArray
 
 __all__ = [
     "FULL",
@@ -23,8 +24,6 @@ __all__ = [
     "names",
     "rms",
 ]
-
-Array = NDArray[np.float64]
 
 # Motions in which every joint moves, as where an arm is identified: faults of what the arm weighs
 # are told by it.
@@ -76,13 +75,13 @@ def draw_moving(
     raise RuntimeError(f"no motion found in which {number} joints move")
 
 
-def rms(values: Array) -> Array:
+def rms(values: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt(np.mean(values**2, axis=0)))
 
 
-def relative_change(true: Array, wrong: Array) -> Array:
+def relative_change(true: FloatArray, wrong: FloatArray) -> FloatArray:
     return rms(wrong - true) / rms(true)
 
 
-def fits(arm: Arm, torque: Array) -> bool:
+def fits(arm: Arm, torque: FloatArray) -> bool:
     return bool((np.abs(torque) < OF_TORQUE_LIMIT * arm.description.torque_limit).all())

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pinocchio
-from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.learning import LearningSettings
 from ilr_dynamics.nodes.learning_parameters import learning_settings
 from ilr_dynamics.nodes.parameter_file import read_complete_parameters
@@ -22,8 +22,6 @@ from ilr_dynamics.robot.plant_config import PlantConfig, load_plant_config
 from ilr_dynamics.robot.transmission import Transmission
 
 __all__ = ["ARMS", "AS_DESCRIBED", "Arm", "Drives", "World", "load_arm"]
-
-Array = NDArray[np.float64]
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 ARM6 = REPOSITORY / "test" / "data" / "arm6"
@@ -73,7 +71,7 @@ class Drives:
     friction: JointFriction
     presliding: float
     ripple: float
-    ripple_phase: Array
+    ripple_phase: FloatArray
 
 
 @dataclass(frozen=True)
@@ -85,16 +83,20 @@ class Arm:
     config: PlantConfig
     transmission: Transmission
     settings: LearningSettings
-    kp: Array
-    kd: Array
+    kp: FloatArray
+    kd: FloatArray
 
     @property
     def n_joints(self) -> int:
         return self.description.n_joints
 
     def rigid_torque(
-        self, position: Array, velocity: Array, acceleration: Array, world: World = AS_DESCRIBED
-    ) -> Array:
+        self,
+        position: FloatArray,
+        velocity: FloatArray,
+        acceleration: FloatArray,
+        world: World = AS_DESCRIBED,
+    ) -> FloatArray:
         """Torque (n, n_joints) of the rigid bodies, Nm, for a motion of that shape."""
         model, data = _bodies(self.name, self.description.tool_frame, world)
         motion = zip(position, velocity, acceleration, strict=True)
@@ -102,13 +104,13 @@ class Arm:
 
     def torque(
         self,
-        position: Array,
-        velocity: Array,
-        acceleration: Array,
+        position: FloatArray,
+        velocity: FloatArray,
+        acceleration: FloatArray,
         drives: Drives,
-        start: Array,
+        start: FloatArray,
         world: World = AS_DESCRIBED,
-    ) -> Array:
+    ) -> FloatArray:
         """
         Torque of the drives that a motion takes.
 
@@ -141,7 +143,9 @@ class Arm:
         )
 
 
-def _friction_side(position: Array, velocity: Array, presliding: float, start: Array) -> Array:
+def _friction_side(
+    position: FloatArray, velocity: FloatArray, presliding: float, start: FloatArray
+) -> FloatArray:
     """Share (n, n_joints) of the dry friction that acts, as Dahl has it: it stays at rest."""
     travel = np.diff(position, axis=0)
     kept = np.exp(-np.abs(travel) / presliding)

@@ -10,13 +10,13 @@ from typing import Protocol
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 from scipy.interpolate import BPoly
+
+from ilr_dynamics.arrays import BoolArray, FloatArray
 
 __all__ = ["STYLES", "Motion", "Room", "draw_motion", "periodic_motion", "standstill"]
 
-Array = NDArray[np.float64]
-Derivatives = tuple[Array, Array, Array]
+Derivatives = tuple[FloatArray, FloatArray, FloatArray]
 
 STYLES = ("multisine", "eight", "points", "pairs", "slow")
 """Kinds of motion; in "pairs" two joints move at a time, and all others rest."""
@@ -36,7 +36,7 @@ AMPLITUDE, OF_RANGE = (0.15, 0.7), 0.42
 class Path(Protocol):
     """A curve in the space of the joints."""
 
-    def at(self, along: Array) -> Derivatives:
+    def at(self, along: FloatArray) -> Derivatives:
         """Return point and derivatives, (n, n_joints), at places along it (n,)."""
         ...
 
@@ -54,9 +54,9 @@ class Room:
         Joints that are to move about a given angle, rad.
     """
 
-    lower: Array
-    upper: Array
-    velocity: Array
+    lower: FloatArray
+    upper: FloatArray
+    velocity: FloatArray
     centre: Mapping[int, float]
 
 
@@ -64,12 +64,12 @@ class Room:
 class Sines:
     """Sums of sines about a posture; amplitude, rate and phase have shape (n_joints, n_sines)."""
 
-    centre: Array
-    amplitude: Array
-    rate: Array
-    phase: Array
+    centre: FloatArray
+    amplitude: FloatArray
+    rate: FloatArray
+    phase: FloatArray
 
-    def at(self, along: Array) -> Derivatives:
+    def at(self, along: FloatArray) -> Derivatives:
         angle = self.rate * along[:, np.newaxis, np.newaxis] + self.phase
         sine, cosine = np.sin(angle), np.cos(angle)
         return (
@@ -85,9 +85,9 @@ class Turns:
 
     sines: Sines
     window: float
-    active: NDArray[np.bool_]
+    active: BoolArray
 
-    def at(self, along: Array) -> Derivatives:
+    def at(self, along: FloatArray) -> Derivatives:
         # A fourth power of a sine begins and ends with three derivatives of 0.
         place = along / self.window
         number = np.clip(np.floor(place).astype(int), 0, len(self.active) - 1)
@@ -118,7 +118,7 @@ class Points:
 
     curve: BPoly
 
-    def at(self, along: Array) -> Derivatives:
+    def at(self, along: FloatArray) -> Derivatives:
         along = np.clip(along, self.curve.x[0], self.curve.x[-1])
         return tuple(self.curve.derivative(k)(along) if k else self.curve(along) for k in range(3))
 
@@ -144,7 +144,7 @@ class Motion:
     pace: BPoly
     scale: float = 1.0
 
-    def at(self, time: Array) -> Derivatives:
+    def at(self, time: FloatArray) -> Derivatives:
         """Position, velocity, acceleration (n, n_joints), rad and s, at times (n,)."""
         pace = self.scale * self.pace(time)
         change = self.scale * self.pace.derivative()(time)
@@ -255,7 +255,7 @@ def _pace(random: Generator, duration: float, pauses: int, at_rest: bool) -> BPo
     return BPoly.from_derivatives(knots, [[speed, 0.0, 0.0] for speed in speeds])
 
 
-def _draw_posture(random: Generator, room: Room, amplitude: Array) -> Array:
+def _draw_posture(random: Generator, room: Room, amplitude: FloatArray) -> FloatArray:
     """Angles about which joints have the room for an amplitude."""
     lower, upper = (
         np.maximum(room.lower, -2.2) + 0.1 + amplitude,
@@ -289,14 +289,14 @@ def _draw_sines(random: Generator, room: Room, style: str) -> Sines:
 
 
 def _draw_points(
-    random: Generator, room: Room, duration: float, top: Sequence[float] | Array
+    random: Generator, room: Room, duration: float, top: Sequence[float] | FloatArray
 ) -> Points:
     """Go to posture after posture, some time resting there."""
     n = len(room.lower)
     centre = _draw_posture(random, room, np.full(n, AMPLITUDE[1]))
     reach = np.full(n, AMPLITUDE[1])
 
-    def posture() -> Array:
+    def posture() -> FloatArray:
         # Both sides of the middle: a motion that goes nowhere is no motion.
         side = random.choice([-1.0, 1.0], n)
         return np.clip(

@@ -22,6 +22,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
+from ilr_dynamics.arrays import BoolArray, FloatArray, IndexArray
 from ilr_dynamics.recording import RecordingWriter
 from ilr_dynamics.recording.joint_state import encode_joint_state
 from ilr_dynamics.robot.encoder import Encoder
@@ -44,7 +45,6 @@ __all__ = [
     "write_streams",
 ]
 
-Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
 
 STATE_TOPIC, COMMAND_TOPIC = "/joint_states", "/joint_torque_command"
@@ -121,7 +121,7 @@ class Setup:
         """Time from a state to the middle of the action of the torque with its stamp, s."""
         return (COMMAND_DELAY if self.commanded else EFFORT_DELAY) * self.period
 
-    def moving(self, least: float = 0.2) -> NDArray[np.intp]:
+    def moving(self, least: float = 0.2) -> IndexArray:
         """Joints that move at least so far, rad."""
         return np.flatnonzero(np.ptp(self.sketch()[0], axis=0) >= least)
 
@@ -129,7 +129,7 @@ class Setup:
         """Whether two joints exceed 0.3 rad/s."""
         return int(np.count_nonzero(np.abs(self.sketch()[1]).max(axis=0) > FAST)) >= 2
 
-    def sketch(self, every: float = 0.02) -> tuple[Array, Array, Array]:
+    def sketch(self, every: float = 0.02) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Motion at some times only."""
         return self.motion.at(np.arange(0.0, self.duration, every))
 
@@ -150,12 +150,12 @@ class Stream:
 
     stamp: Stamps
     received: Stamps
-    sent: Array
-    position: Array | None = None
-    velocity: Array | None = None
-    effort: Array | None = None
+    sent: FloatArray
+    position: FloatArray | None = None
+    velocity: FloatArray | None = None
+    effort: FloatArray | None = None
 
-    def taken(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Stream:
+    def taken(self, rows: IndexArray | BoolArray) -> Stream:
         """Return some messages."""
         fields = {
             name: None if values is None else values[rows] for name, values in vars(self).items()
@@ -196,15 +196,15 @@ class Recorded:
     states: Stream
     commands: Stream | None
     delay: float
-    time: Array
-    motion: tuple[Array, ...] = ()
-    torque: Array | None = None
+    time: FloatArray
+    motion: tuple[FloatArray, ...] = ()
+    torque: FloatArray | None = None
 
     @property
     def streams(self) -> list[Stream]:
         return [self.states] if self.commands is None else [self.states, self.commands]
 
-    def torques(self) -> list[Array]:
+    def torques(self) -> list[FloatArray]:
         """Arrays, to change in place, of all torques."""
         return [stream.effort for stream in self.streams if stream.effort is not None]
 
@@ -350,8 +350,8 @@ def record(setup: Setup, world: World = AS_DESCRIBED) -> Recorded:
 
 def simulate(
     setup: Setup,
-    steps: Array | None = None,
-    gains: tuple[Array, Array] | None = None,
+    steps: FloatArray | None = None,
+    gains: tuple[FloatArray, FloatArray] | None = None,
 ) -> Recorded:
     """
     Let a controller move the plant: feed-forward of the model, and feedback.
@@ -412,7 +412,7 @@ def simulate(
     return recorded
 
 
-def _encode(setup: Setup, position: Array, phase: Array) -> Array:
+def _encode(setup: Setup, position: FloatArray, phase: FloatArray) -> FloatArray:
     """Positions in the steps of the motors' encoders."""
     counts = round(setup.counts * setup.arm.config.encoder.counts_per_turn) / (2.0 * np.pi)
     gears = setup.arm.transmission
@@ -420,7 +420,9 @@ def _encode(setup: Setup, position: Array, phase: Array) -> Array:
     return np.asarray(steps / counts @ gears.motor_to_joint.T)
 
 
-def _driver_velocity(setup: Setup, time: Array, position: Array, first: Array) -> Array | None:
+def _driver_velocity(
+    setup: Setup, time: FloatArray, position: FloatArray, first: FloatArray
+) -> FloatArray | None:
     """Low-passed differences of the positions, as drivers send them."""
     if setup.velocity_cutoff is None:
         return None
@@ -436,17 +438,17 @@ def _driver_velocity(setup: Setup, time: Array, position: Array, first: Array) -
 def _as_streams(
     setup: Setup,
     random: Generator,
-    time: Array,
-    position: Array,
-    velocity: Array | None,
-    effort: Array,
-    command: Array,
+    time: FloatArray,
+    position: FloatArray,
+    velocity: FloatArray | None,
+    effort: FloatArray,
+    command: FloatArray,
 ) -> Recorded:
     """Stamp messages, and have them arrive."""
     epoch = int(random.integers(1_600_000_000, 1_800_000_000)) * NANOSECONDS
     stamp = epoch + np.round(NANOSECONDS * (time + 1.0)).astype(np.int64)
 
-    def stream(late: tuple[float, float], **values: Array | None) -> Stream:
+    def stream(late: tuple[float, float], **values: FloatArray | None) -> Stream:
         # Messages of a topic arrive in order.
         sent = np.maximum.accumulate(time + setup.period * random.uniform(*late, len(time)))
         received = stamp + np.round(NANOSECONDS * (sent - time)).astype(np.int64)
@@ -476,7 +478,7 @@ class JointStateBlock:
         self._template = np.frombuffer(template, dtype=np.uint8)
         self._places = {name: template.index(mark.tobytes()) for name, mark in marks.items()}
 
-    def encode(self, stamp: Stamps, **fields: Array) -> list[bytes]:
+    def encode(self, stamp: Stamps, **fields: FloatArray) -> list[bytes]:
         """Return the CDR of each message; the fields have shape (n, n_joints)."""
         n = len(stamp)
         block = np.tile(self._template, (n, 1))

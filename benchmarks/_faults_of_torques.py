@@ -12,11 +12,10 @@ from _fault_arms import Arm, World
 from _fault_ranges import RANGES
 from _fault_recordings import COMMAND_DELAY, EFFORT_DELAY, Setup, draw_setup, record, simulate
 from numpy.random import Generator
-from numpy.typing import NDArray
+
+from ilr_dynamics.arrays import FloatArray
 
 __all__ = ["effort_scale", "saturation", "torque_delay", "zero_effort"]
-
-Array = NDArray[np.float64]
 
 # Of the supervised velocities: at twice of those, positions are taken for jumps.
 OF_SPEED = 1.8
@@ -142,7 +141,7 @@ def _pulled(random: Generator, arm: Arm, storage: str) -> Fault:
     raise RuntimeError("no motion found that is at its limits")
 
 
-def _stiff(setup: Setup, joint: int) -> tuple[tuple[Array, Array], float, float]:
+def _stiff(setup: Setup, joint: int) -> tuple[tuple[FloatArray, FloatArray], float, float]:
     """Gains with one joint stiff.
 
     And how far its reference must be to ask for its limit, rad, and about how fast the joint then

@@ -10,11 +10,10 @@ from _fault_arms import Arm, World
 from _fault_ranges import LEAST_CHANGE, RANGES
 from _fault_recordings import COMMAND_DELAY, EFFORT_DELAY, Setup, draw_setup, record
 from numpy.random import Generator
-from numpy.typing import NDArray
+
+from ilr_dynamics.arrays import FloatArray
 
 __all__ = ["base_tilted", "gravity_missing", "gravity_twice", "payload"]
-
-Array = NDArray[np.float64]
 
 # A joint whose rigid bodies take so much torque, of the joint with most, is one that learns more
 # than its friction.
@@ -80,7 +79,7 @@ def payload(random: Generator, arm: Arm, storage: str) -> Fault:
     raise RuntimeError("no motion found with a payload")
 
 
-def _world_changes(setup: Setup, world: World) -> Array:
+def _world_changes(setup: Setup, world: World) -> FloatArray:
     """By how much each joint's torque differs from that of the description, of its rms.
 
     Joints that have friction alone, or next to, say nothing (0).

@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.plant import WamPlant
 from ilr_dynamics.robot.plant_config import load_plant_config
@@ -15,15 +15,15 @@ from ilr_dynamics.robot.tool_paths import resting_posture
 
 __all__ = ["excitation_samples"]
 
-Array = NDArray[np.float64]
-
 SAMPLE_RATE = 100.0
 # Of each joint: sines whose frequencies, in Hz, and amplitudes, in rad, are drawn from these
 # ranges, so that the motion does not repeat itself.
 N_SINES, FREQUENCIES, AMPLITUDES = 4, (0.1, 0.5), (0.05, 0.15)
 
 
-def excitation_samples(n_samples: int, seed: int, name: str = "wam4") -> tuple[Array, Array]:
+def excitation_samples(
+    n_samples: int, seed: int, name: str = "wam4"
+) -> tuple[FloatArray, FloatArray]:
     """
     Inputs [q, qd, qdd] and torques along sums of sines about the resting posture.
 

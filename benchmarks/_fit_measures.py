@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.blas_threads import one_blas_thread
 from ilr_dynamics.regression import ILR, inference
 from ilr_dynamics.regression.inference import InferenceResult, IterationCallback, start
@@ -31,7 +31,6 @@ from ilr_dynamics.regression.initialization import (
 )
 from ilr_dynamics.regression.mixture import extend
 
-Array = NDArray[np.float64]
 Figures = dict[str, float]
 
 # What the bound may still change by, relatively, twice in a row.
@@ -48,11 +47,11 @@ class Clock:
     def read(self) -> None:
         self._times.append(self._now())
 
-    def intervals(self) -> Array:
+    def intervals(self) -> FloatArray:
         """Time (n, 2) between readings, s."""
         return np.diff(self._times, axis=0)
 
-    def total(self) -> Array:
+    def total(self) -> FloatArray:
         """Time (2,) from the beginning to the last reading, s."""
         return np.subtract(self._times[-1], self._times[0])
 
@@ -61,7 +60,7 @@ class Clock:
         return time.perf_counter(), time.process_time()
 
 
-def iteration(X: Array, Y: Array, n_components: int, n_iterations: int) -> Figures:
+def iteration(X: FloatArray, Y: FloatArray, n_components: int, n_iterations: int) -> Figures:
     """Time of the first iteration and mean of the later ones, with the bounds of dense ones."""
     clock = Clock()
     sparse = _iterated(X, Y, n_components, n_iterations, clock)
@@ -79,7 +78,7 @@ def iteration(X: Array, Y: Array, n_components: int, n_iterations: int) -> Figur
     }
 
 
-def growth(X: Array, Y: Array, n_components: int, n_iterations: int) -> Figures:
+def growth(X: FloatArray, Y: FloatArray, n_components: int, n_iterations: int) -> Figures:
     """Mean time of the iterations after the first."""
     clock = Clock()
     result = _iterated(X, Y, n_components, n_iterations, clock)
@@ -87,7 +86,7 @@ def growth(X: Array, Y: Array, n_components: int, n_iterations: int) -> Figures:
     return {"iteration_s": mean[0], "iteration_cpu_s": mean[1], "components": len(result.groups)}
 
 
-def full_fit(X: Array, Y: Array, n_components: int) -> Figures:
+def full_fit(X: FloatArray, Y: FloatArray, n_components: int) -> Figures:
     """Time of a fit until the bound has settled, and the most memory the process has held."""
     bounds: list[float] = []
 
@@ -112,7 +111,7 @@ def full_fit(X: Array, Y: Array, n_components: int) -> Figures:
     }
 
 
-def plain_fit(X: Array, Y: Array, n_components: int) -> Figures:
+def plain_fit(X: FloatArray, Y: FloatArray, n_components: int) -> Figures:
     """Time of a fit with the default settings."""
     clock = Clock()
     ILR(n_components).fit(X, Y)
@@ -120,7 +119,9 @@ def plain_fit(X: Array, Y: Array, n_components: int) -> Figures:
     return {"plain_fit_s": clock.total()[0]}
 
 
-def partial_fit(X: Array, Y: Array, X_new: Array, Y_new: Array, n_known: int) -> Figures:
+def partial_fit(
+    X: FloatArray, Y: FloatArray, X_new: FloatArray, Y_new: FloatArray, n_known: int
+) -> Figures:
     """Time of an update that may open as many components as ILR does by default."""
     model = ILR(n_known).fit(X, Y)
     model.n_components = ILR().n_components
@@ -139,7 +140,12 @@ def partial_fit(X: Array, Y: Array, X_new: Array, Y_new: Array, n_known: int) ->
 
 
 def stochastic(
-    X: Array, Y: Array, X_test: Array, Y_test: Array, n_components: int, n_passes: int
+    X: FloatArray,
+    Y: FloatArray,
+    X_test: FloatArray,
+    Y_test: FloatArray,
+    n_components: int,
+    n_passes: int,
 ) -> Figures:
     """Time and held-out log density of stochastic inference, relative to those of batches."""
     found = {}
@@ -180,7 +186,7 @@ def _all_components_asked() -> Iterator[None]:
 # As `fit` has it, which is what calls this inference.
 @one_blas_thread
 def _iterated(
-    X: Array, Y: Array, n_components: int, n_iterations: int, clock: Clock
+    X: FloatArray, Y: FloatArray, n_components: int, n_iterations: int, clock: Clock
 ) -> InferenceResult:
     """Iterate from k-means++ with the prior of ILR; the clock is read before and after each."""
     prior = ILR()._stated_prior(X.shape[1], 0, Y.shape[1])

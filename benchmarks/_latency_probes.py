@@ -22,12 +22,12 @@ from typing import Self
 
 import numpy as np
 import rclpy
-from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.nodes.realtime import take_realtime_priority
 from ilr_dynamics.process_lifetime import die_with_parent
 
@@ -64,7 +64,7 @@ class Probe:
             target=work, args=(self._stop, end, os.getpid(), priority), daemon=True
         )
 
-    def result(self) -> NDArray[np.float64]:
+    def result(self) -> FloatArray:
         """Stop the probe and return what it saw."""
         self._stop.set()
         return self._receive()
@@ -85,7 +85,7 @@ class Probe:
         self._process.terminate()
         self._process.join()
 
-    def _receive(self) -> NDArray[np.float64]:
+    def _receive(self) -> FloatArray:
         if not self._results.poll(TIMEOUT):
             raise TimeoutError(f"a probe sent nothing within {TIMEOUT:g} s")
         return self._results.recv()

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 import numpy as np
 from _simulated_motion import Arm
 from ament_index_python.packages import get_package_share_directory
-from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import FeedForwardTorque, Reference
 from ilr_dynamics.learning import LearningSettings, learn
 from ilr_dynamics.learning.prior import PRIOR_ALONE
@@ -38,8 +38,6 @@ from ilr_dynamics.robot.parameter_posterior import parameter_posterior
 
 __all__ = ["LEARNERS", "LearnedTorque", "Learner", "make_learner"]
 
-Array = NDArray[np.float64]
-
 # Lower components share the width of their upper one, which more samples know better: they reach
 # less far beside the recorded path, where the desired one is. With the concentrations of a model
 # without hierarchy the lower ones without samples, one of each upper component, speak there, and
@@ -51,17 +49,17 @@ FEW_VACANT = {"concentration": 1e-6, "upper_concentration": 1e-3}
 class Learner(Protocol):
     """A model that learns in batches."""
 
-    def learn(self, X: Array, Y: Array, **changes: Any) -> None:
+    def learn(self, X: FloatArray, Y: FloatArray, **changes: Any) -> None:
         """Add samples [q, qd, qdd] (n, 3 n_joints) and torques (n, n_joints)."""
 
-    def predict_one(self, x: Array) -> Array:
+    def predict_one(self, x: FloatArray) -> FloatArray:
         """Torque (n_joints,) at one input."""
 
 
 class LearnedTorque:
     """A torque at the desired state as feed-forward, whatever the model's confidence."""
 
-    def __init__(self, predict: Callable[[Array], Array]) -> None:
+    def __init__(self, predict: Callable[[FloatArray], FloatArray]) -> None:
         self._predict = predict
 
     def __call__(self, reference: Reference) -> FeedForwardTorque:
@@ -78,7 +76,7 @@ class LocalModels:
         self._settings = settings
         self._model: MixtureRegressor | None = None
 
-    def learn(self, X: Array, Y: Array, **changes: Any) -> None:
+    def learn(self, X: FloatArray, Y: FloatArray, **changes: Any) -> None:
         """Learn as the service does; changes are parameters of the model for this call."""
         joints = self._settings.joint_names
         samples = Samples(np.arange(len(X)) * 0.01, X, Y, joints, False, {})
@@ -86,7 +84,7 @@ class LocalModels:
         self._model, _ = learn(samples, settings, self._model)
         self._predictor = self._model.predictor()
 
-    def predict_one(self, x: Array) -> Array:
+    def predict_one(self, x: FloatArray) -> FloatArray:
         """Expected torque."""
         return self._predictor(x)[0]
 
@@ -97,14 +95,14 @@ class Hierarchy:
     def __init__(self, settings: LearningSettings) -> None:
         self._model = HILR(**{**PRIOR_ALONE, **FEW_VACANT}).set_params(**settings.model)
 
-    def learn(self, X: Array, Y: Array, **changes: Any) -> None:
+    def learn(self, X: FloatArray, Y: FloatArray, **changes: Any) -> None:
         """Learn; changes are parameters of the model for this call."""
         kept = {name: self._model.get_params()[name] for name in changes}
         self._model.set_params(**changes).partial_fit(X, Y, recording_weights(X, self._model))
         self._model.set_params(**kept)
         self._predictor = self._model.predictor()
 
-    def predict_one(self, x: Array) -> Array:
+    def predict_one(self, x: FloatArray) -> FloatArray:
         """Expected torque."""
         return self._predictor(x)[0]
 
@@ -115,12 +113,14 @@ class Physics:
     def __init__(self, arm: Arm) -> None:
         self._dynamics = IdentifiedDynamics.from_description(arm.description)
 
-    def learn(self, X: Array, Y: Array, *, forgetting_factor: float = 1.0, **_: Any) -> None:
+    def learn(
+        self, X: FloatArray, Y: FloatArray, *, forgetting_factor: float = 1.0, **_: Any
+    ) -> None:
         """Learn; the only parameter that means something here is how much is forgotten."""
         known = self._dynamics.discounted(forgetting_factor)
         self._dynamics = known.updated(X, Y, np.ones(len(X)))
 
-    def predict_one(self, x: Array) -> Array:
+    def predict_one(self, x: FloatArray) -> FloatArray:
         """Expected torque."""
         return self._dynamics.expected(x[None])[0]
 
@@ -152,7 +152,9 @@ class Identified:
             np.zeros(n),
         )
 
-    def learn(self, X: Array, Y: Array, *, forgetting_factor: float = 1.0, **_: Any) -> None:
+    def learn(
+        self, X: FloatArray, Y: FloatArray, *, forgetting_factor: float = 1.0, **_: Any
+    ) -> None:
         """Add to the normal equations, and solve them."""
         columns = self._columns(X).transpose(1, 0, 2)
         new = (
@@ -166,11 +168,11 @@ class Identified:
         parameters = parameter_posterior(self._guess, weak, self._indices, *self._sums).mean
         self._of_joints = parameters[self._indices]
 
-    def predict_one(self, x: Array) -> Array:
+    def predict_one(self, x: FloatArray) -> FloatArray:
         """Torque of the parameters found."""
         return np.sum(self._columns(x[None])[0] * self._of_joints, axis=1)
 
-    def _columns(self, X: Array) -> Array:
+    def _columns(self, X: FloatArray) -> FloatArray:
         return self._regressor(X)[:, :, : self._indices.shape[1]]
 
 

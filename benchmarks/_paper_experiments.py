@@ -33,13 +33,11 @@ from _toy_problems import (
     step,
     triangle,
 )
-from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.regression import HILR, ILR
 
 __all__ = ["EXPERIMENTS", "Experiment", "Outcome"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -114,7 +112,7 @@ def run_gap(seed: int, data_dir: Path) -> Outcome:
     return Outcome(figures, passed, {"problem": problem, "model": model})
 
 
-def _gap_masks(share: Array) -> tuple[Array, Array]:
+def _gap_masks(share: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Inputs in the central half of a gap, and inputs outside all gaps."""
     central = np.zeros(share.size, dtype=bool)
     inside = np.zeros(share.size, dtype=bool)
@@ -204,7 +202,7 @@ def _sinc_oracle(problem: Problem) -> float:
     return float(min(errors))
 
 
-def _soft_gates(x: Array, centres: Array, scale: float) -> Array:
+def _soft_gates(x: FloatArray, centres: FloatArray, scale: float) -> FloatArray:
     log_gates = -0.5 * ((x - centres) / scale) ** 2
     gates = np.exp(log_gates - log_gates.max(axis=1, keepdims=True))
     return gates / gates.sum(axis=1, keepdims=True)
@@ -366,7 +364,9 @@ def _mode_error(model: ILR | HILR, problem: Problem) -> float:
     return float(np.mean((model.predict(x, mode="mode") - problem.mean(x)) ** 2))
 
 
-def _normalised_error(model: ILR, X: Array, Y: Array, variance: float | Array) -> float:
+def _normalised_error(
+    model: ILR, X: FloatArray, Y: FloatArray, variance: float | FloatArray
+) -> float:
     """Mean squared error to samples, noise included, in units of the outputs' variance."""
     return float(np.mean(np.mean((model.predict(X) - Y) ** 2, axis=0) / variance))
 

@@ -18,11 +18,10 @@ from _paper_experiments import Outcome
 from _toy_problems import GAPS, SINE_RANGE, inverse_curve
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
+
+from ilr_dynamics.arrays import FloatArray
 
 __all__ = ["FIGURES"]
-
-Array = NDArray[np.float64]
 
 RED, BLUE, GREY = "#c0392b", "#2471a3", "#888888"
 DPI = 150
@@ -142,11 +141,11 @@ def _panels(heights: Sequence[float]) -> tuple[Figure, list[Axes]]:
 
 def _draw_prediction(
     axes: Axes,
-    samples_x: Array,
-    samples_y: Array,
-    x: Array,
-    mean: Array,
-    std: Array,
+    samples_x: FloatArray,
+    samples_y: FloatArray,
+    x: FloatArray,
+    mean: FloatArray,
+    std: FloatArray,
     *,
     jumps: bool = False,
     legend: bool = True,
@@ -164,7 +163,7 @@ def _draw_prediction(
     axes.set_ylabel("y")
 
 
-def _draw_activations(axes: Axes, model, x: Array) -> None:
+def _draw_activations(axes: Axes, model, x: FloatArray) -> None:
     """Share of each component over the inputs; those of one upper component in one colour."""
     weights = model.responsibilities(x)
     colours = mpl.colormaps["tab20"]

@@ -12,9 +12,9 @@ from typing import Protocol
 import _peers
 import numpy as np
 from _real_data_sets import DataSet
-from numpy.typing import NDArray
 from scipy.stats import t
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.regression import (
     HILR,
     ILR,
@@ -26,8 +26,6 @@ from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 
 __all__ = ["CONFIGURATION", "Model", "Ours", "fallback_for", "model_makers"]
-
-Array = NDArray[np.float64]
 
 # One configuration for all sets, chosen by tune.py. Components start narrow (a tenth of the data's
 # deviation), and many more are expected than there are: a query that is not close to one is the
@@ -52,16 +50,16 @@ class Model(Protocol):
     def n_experts(self) -> int | None:
         """Local models in use after `fit`, None if the method has none."""
 
-    def fit(self, X: Array, Y: Array) -> None:
+    def fit(self, X: FloatArray, Y: FloatArray) -> None:
         """Learn from inputs (n, m) and outputs (n, d)."""
 
-    def predict(self, X: Array) -> Array:
+    def predict(self, X: FloatArray) -> FloatArray:
         """Expected outputs (n, d)."""
 
-    def interval(self, X: Array) -> tuple[Array, Array] | None:
+    def interval(self, X: FloatArray) -> tuple[FloatArray, FloatArray] | None:
         """95 % interval of each output, None if the method has no opinion."""
 
-    def predict_one(self, x: Array) -> Array:
+    def predict_one(self, x: FloatArray) -> FloatArray:
         """Expected outputs (d,) at one input, as directly as the method allows."""
 
 
@@ -72,7 +70,7 @@ class Ours:
         self._model = model
         self._effective_samples = effective_samples
 
-    def fit(self, X: Array, Y: Array) -> None:
+    def fit(self, X: FloatArray, Y: FloatArray) -> None:
         weights = None
         if self._effective_samples:
             # By positions and velocities: differentiated accelerations are never still.
@@ -81,13 +79,13 @@ class Ours:
         self._model.fit(X, Y, weights)
         self._predictor = self._model.predictor()
 
-    def predict(self, X: Array) -> Array:
+    def predict(self, X: FloatArray) -> FloatArray:
         return self._model.predict(X)
 
-    def interval(self, X: Array) -> tuple[Array, Array]:
+    def interval(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         return self._model.predict_interval(X, 0.95)
 
-    def predict_one(self, x: Array) -> Array:
+    def predict_one(self, x: FloatArray) -> FloatArray:
         return self._predictor(x)[0]
 
     @property
@@ -101,19 +99,19 @@ class Identified:
     def __init__(self, fallback: Fallback) -> None:
         self._fallback = fallback
 
-    def fit(self, X: Array, Y: Array) -> None:
+    def fit(self, X: FloatArray, Y: FloatArray) -> None:
         self._fallback = self._fallback.updated(X, Y, np.ones(len(X)))
 
-    def predict(self, X: Array) -> Array:
+    def predict(self, X: FloatArray) -> FloatArray:
         return self._fallback.predict(X).mean
 
-    def interval(self, X: Array) -> tuple[Array, Array]:
+    def interval(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         prediction = self._fallback.predict(X)
         shape = np.sqrt(np.diagonal(self._fallback.noise_shape) * prediction.factor[:, None])
         half = t.ppf(0.975, self._fallback.dof) * shape
         return prediction.mean - half, prediction.mean + half
 
-    def predict_one(self, x: Array) -> Array:
+    def predict_one(self, x: FloatArray) -> FloatArray:
         return self._fallback.predict(x[None]).mean[0]
 
     n_experts = 1
@@ -123,9 +121,9 @@ class SharedKernels:
     """Kernels of Gaussian processes, optimised once for all methods that are made of them."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, int], tuple[Array, list, float]] = {}
+        self._known: dict[tuple[int, int], tuple[FloatArray, list, float]] = {}
 
-    def __call__(self, X: Array, Y: Array, seed: int) -> tuple[list, float]:
+    def __call__(self, X: FloatArray, Y: FloatArray, seed: int) -> tuple[list, float]:
         """Kernels for samples, and the seconds it took to find them."""
         key = id(X), seed
         if key not in self._known:
@@ -144,19 +142,19 @@ class Peer:
         self._kernels = kernels
         self.shared_s = 0.0
 
-    def fit(self, X: Array, Y: Array) -> None:
+    def fit(self, X: FloatArray, Y: FloatArray) -> None:
         if isinstance(self._peer, _peers.WithKernels):
             self._peer.kernels, self.shared_s = self._kernels(X, Y, self._peer.random_state)
         self._peer.fit(X, Y)
 
-    def predict(self, X: Array) -> Array:
+    def predict(self, X: FloatArray) -> FloatArray:
         return self._peer.predict(X)[0]
 
-    def interval(self, X: Array) -> tuple[Array, Array] | None:
+    def interval(self, X: FloatArray) -> tuple[FloatArray, FloatArray] | None:
         mean, std = self._peer.predict(X)
         return None if std is None else (mean - 1.96 * std, mean + 1.96 * std)
 
-    def predict_one(self, x: Array) -> Array:
+    def predict_one(self, x: FloatArray) -> FloatArray:
         return self._peer.predict_one(x)
 
     @property

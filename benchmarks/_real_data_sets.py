@@ -16,22 +16,22 @@ from pathlib import Path
 
 import numpy as np
 from _simulated_motion import inverse_dynamics_samples
-from numpy.typing import NDArray
+
+from ilr_dynamics.arrays import BoolArray, FloatArray
 
 __all__ = ["REPOSITORY", "SETS", "DataSet", "Recording", "Split", "add_data_option"]
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Split:
     """Training and test rows of one protocol."""
 
-    X: Array
-    Y: Array
-    X_test: Array
-    Y_test: Array
+    X: FloatArray
+    Y: FloatArray
+    X_test: FloatArray
+    Y_test: FloatArray
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ class Recording:
         The rows that interpolation is tested on.
     """
 
-    X: Array
-    Y: Array
-    is_test: NDArray[np.bool_]
+    X: FloatArray
+    Y: FloatArray
+    is_test: BoolArray
 
     @classmethod
     def of_file(cls, path: Path) -> Recording:
@@ -68,7 +68,7 @@ class Recording:
             "extrapolation": Split(X[:n], Y[:n], X[n:], Y[n:]),
         }
 
-    def never_tested_on(self) -> tuple[Array, Array]:
+    def never_tested_on(self) -> tuple[FloatArray, FloatArray]:
         """Inputs and torques of the rows that both protocols learn from."""
         rows = np.flatnonzero(~self.is_test[: self._n_early])
         return self.X[rows], self.Y[rows]

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import (
     FeedForward,
     Gains,
@@ -28,8 +28,6 @@ from ilr_dynamics.robot.rigid_body import RigidBodyModel
 from ilr_dynamics.robot.tool_paths import ToolPath, figure_eight, joint_path, training_periods
 
 __all__ = ["Arm", "inverse_dynamics_samples", "recorded_samples"]
-
-Array = NDArray[np.float64]
 
 # The frozen gains of the tracking experiments, and those of config/wam7.yaml.
 GAINS = {
@@ -96,7 +94,7 @@ def recorded_samples(arm: Arm, controller: TrackingController, path: JointPath) 
 
 def inverse_dynamics_samples(
     n_samples: int, seed: int, name: str = "wam4", periods: Sequence[float] | None = None
-) -> tuple[Array, Array]:
+) -> tuple[FloatArray, FloatArray]:
     """
     Inputs [q, qd, qdd] and torques of figure-eights at several speeds, one after the other.
 

@@ -13,8 +13,8 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.cli.table import format_table
 from ilr_dynamics.cli.tracking_record import TrackingRecord
 from ilr_dynamics.robot.driver import EventKind
@@ -22,8 +22,6 @@ from ilr_dynamics_msgs.msg import ControllerState
 from ilr_dynamics_msgs.srv import UpdateModel
 
 __all__ = ["Minute", "Observations", "draw", "minutes_table", "summary", "was_worse"]
-
-Array = NDArray[np.float64]
 
 LEVELS = {
     DiagnosticStatus.OK: "OK",
@@ -181,7 +179,7 @@ def _size(minute: Minute) -> float:
     return float(np.median(minute.observations.node_sizes or [np.nan]))
 
 
-def summary(minutes: Sequence[Minute], lateness: Array) -> dict[str, float | None]:
+def summary(minutes: Sequence[Minute], lateness: FloatArray) -> dict[str, float | None]:
     """
     Figures of all minutes.
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.signal import chirp as scipy_chirp
 from scipy.signal import sawtooth
+
+from ilr_dynamics.arrays import FloatArray
 
 __all__ = [
     "GAPS",
@@ -35,8 +36,7 @@ __all__ = [
     "triangle",
 ]
 
-Array = NDArray[np.float64]
-Function = Callable[[Array], Array]
+Function = Callable[[FloatArray], FloatArray]
 
 GRID_SIZE = 1000
 # Share of the input range left out on either side of a jump when errors are measured.
@@ -65,15 +65,15 @@ class Problem:
         Where the true mean is not continuous.
     """
 
-    x: Array
-    y: Array
+    x: FloatArray
+    y: FloatArray
     low: float
     high: float
     mean: Function
     noise_std: Function
     jumps: tuple[float, ...] = ()
 
-    def grid(self) -> Array:
+    def grid(self) -> FloatArray:
         """Inputs (n, 1) to judge a model on: the range, but for margins around the jumps."""
         x = np.linspace(self.low, self.high, GRID_SIZE)
         margin = JUMP_MARGIN * (self.high - self.low)
@@ -102,7 +102,7 @@ def gap(rng: np.random.Generator) -> Problem:
     )
 
 
-def cmb(data_dir: Path) -> tuple[Array, Array]:
+def cmb(data_dir: Path) -> tuple[FloatArray, FloatArray]:
     """Angular power spectrum of the cosmic microwave background: multipole and power (n, 1)."""
     table = np.genfromtxt(data_dir / "cmb.csv", delimiter=",")
     table = table[np.all(np.isfinite(table), axis=1)]
@@ -112,7 +112,7 @@ def cmb(data_dir: Path) -> tuple[Array, Array]:
 def sinc(rng: np.random.Generator) -> Problem:
     """Sinc under noise that depends on the input."""
 
-    def noise_std(x: Array) -> Array:
+    def noise_std(x: FloatArray) -> FloatArray:
         return 0.05 + 0.2 * (1.0 + np.sin(2.0 * x)) / (1.0 + np.exp(-0.2 * x))
 
     x = np.linspace(-10.0, 10.0, 2500)[:, None]
@@ -126,7 +126,7 @@ def step(rng: np.random.Generator) -> Problem:
     x = np.concatenate([np.linspace(a, b, 40) for a, b in zip(edges, edges[1:], strict=False)])
     y = np.repeat(levels, 40) + 0.1 * rng.standard_normal(x.size)
 
-    def mean(x: Array) -> Array:
+    def mean(x: FloatArray) -> FloatArray:
         return levels[np.clip(np.searchsorted(edges, x, side="right") - 1, 0, 3)]
 
     return Problem(
@@ -143,7 +143,7 @@ def cubic_pieces(rng: np.random.Generator) -> Problem:
     ]
     edges = np.array([-3.0, 0.0, 3.0, 6.0])
 
-    def mean(x: Array) -> Array:
+    def mean(x: FloatArray) -> FloatArray:
         which = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, 2)
         t = x - (edges[which] + 1.5)
         return np.choose(which, [piece(t) for piece in pieces])
@@ -164,24 +164,24 @@ def inverse_mapping(rng: np.random.Generator) -> Problem:
     return Problem(x[:, None], y[:, None], float(x.min()), float(x.max()), nowhere, nowhere)
 
 
-def _inverse_input(y: Array) -> Array:
+def _inverse_input(y: FloatArray) -> FloatArray:
     return y + 0.3 * np.sin(2.0 * np.pi * y)
 
 
-def inverse_branches(x: float) -> Array:
+def inverse_branches(x: float) -> FloatArray:
     """All outputs between 0 and 1 whose input, without noise, is x."""
     y = np.linspace(0.0, 1.0, 100001)
     side = np.sign(_inverse_input(y) - x)
     return y[np.flatnonzero(side[:-1] != side[1:])]
 
 
-def inverse_folds() -> Array:
+def inverse_folds() -> FloatArray:
     """Inputs (2,) at which two branches meet."""
     y = np.arccos(-1.0 / (0.6 * np.pi)) / (2.0 * np.pi)
     return _inverse_input(np.array([y, 1.0 - y]))
 
 
-def inverse_curve() -> tuple[Array, Array]:
+def inverse_curve() -> tuple[FloatArray, FloatArray]:
     """Inputs and outputs of the relation without noise."""
     y = np.linspace(0.0, 1.0, 500)
     return _inverse_input(y), y
@@ -196,7 +196,7 @@ def inverse_curve_distance(x: float, y: float) -> float:
 def chirp(rng: np.random.Generator) -> Problem:
     """A sine whose frequency falls with the input."""
 
-    def mean(x: Array) -> Array:
+    def mean(x: FloatArray) -> FloatArray:
         return np.asarray(scipy_chirp(x, f0=2.5, f1=1.0, t1=2.5, method="hyperbolic"))
 
     x = np.linspace(0.0, 5.0, 1000)[:, None]
@@ -207,7 +207,7 @@ def chirp(rng: np.random.Generator) -> Problem:
 def triangle(rng: np.random.Generator) -> Problem:
     """A triangle wave: eight straight pieces of two slopes."""
 
-    def mean(x: Array) -> Array:
+    def mean(x: FloatArray) -> FloatArray:
         return np.asarray(2.0 * sawtooth(np.pi * x, 0.5))
 
     x = np.linspace(-4.0, 4.0, 650)[:, None]

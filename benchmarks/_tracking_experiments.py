@@ -28,8 +28,8 @@ from _closed_loop import (
 )
 from _learners import LearnedTorque, Learner, make_learner
 from _simulated_motion import Arm
-from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import (
     FeedForward,
     JointPath,
@@ -48,7 +48,6 @@ from ilr_dynamics.robot.tool_paths import (
 
 __all__ = ["GIVEN", "learn_and_track", "track_given"]
 
-Array = NDArray[np.float64]
 Results = dict[str, Any]
 """What JSON can hold."""
 Yielded = tuple[str, Results, dict[str, TrackingResult]]
@@ -182,7 +181,7 @@ class _Timed:
         self._learner = learner
         self.seconds: list[float] = []
 
-    def predict_one(self, x: Array) -> Array:
+    def predict_one(self, x: FloatArray) -> FloatArray:
         started = time.perf_counter()
         torque = self._learner.predict_one(x)
         self.seconds.append(time.perf_counter() - started)
@@ -212,7 +211,7 @@ def _between_postures(arm: Arm, random: np.random.Generator) -> JointPath:
     return JointPath(times, postures, rest, rest)
 
 
-def _normalised_error(learner: Learner, X: Array, Y: Array) -> float:
+def _normalised_error(learner: Learner, X: FloatArray, Y: FloatArray) -> float:
     predicted = np.array([learner.predict_one(x) for x in X])
     return float(np.mean(np.mean((predicted - Y) ** 2, axis=0) / np.var(Y, axis=0)))
 

@@ -10,14 +10,13 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import TrackingResult
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
 __all__ = ["draw_curves", "draw_shares", "draw_tracks", "keep_tracks", "kept_tracks"]
 
-Array = NDArray[np.float64]
 Tracks = Mapping[str, Mapping[str, TrackingResult]]
 """By controller and test trajectory."""
 
@@ -50,7 +49,7 @@ def keep_tracks(path: Path, tracks: Mapping[str, TrackingResult]) -> None:
 
 def kept_tracks(path: Path) -> dict[str, TrackingResult]:
     """Read what `keep_tracks` wrote."""
-    parts: dict[str, dict[str, Array]] = {}
+    parts: dict[str, dict[str, FloatArray]] = {}
     with np.load(path, allow_pickle=False) as arrays:
         for key in arrays:
             test, name = key.split(".")
@@ -81,7 +80,7 @@ def draw_tracks(path: Path, tracks: Tracks, model: RigidBodyModel, title: str) -
     figure.savefig(path, dpi=110)
 
 
-def draw_curves(path: Path, curves: Mapping[str, Array], tests: tuple[str, ...]) -> None:
+def draw_curves(path: Path, curves: Mapping[str, FloatArray], tests: tuple[str, ...]) -> None:
     """Draw errors (n_seeds, n_batches, n_tests) of each controller's model over the batches."""
     figure = Figure(figsize=(3.7 * len(tests), 3.2), layout="constrained")
     axes = figure.subplots(1, len(tests), sharey=True)
@@ -124,5 +123,5 @@ def draw_shares(path: Path, tracks: Tracks, joints: tuple[str, ...], test: str) 
     figure.savefig(path, dpi=110)
 
 
-def _tool_points(model: RigidBodyModel, positions: Array) -> Array:
+def _tool_points(model: RigidBodyModel, positions: FloatArray) -> FloatArray:
     return np.array([model.tool_position(q) for q in positions])

@@ -23,12 +23,12 @@ from _fit_beside import beside_busy_programs, plain_environment, record_eight, t
 from _fit_charts import draw_growth
 from _fit_data import excitation_samples
 from _simulated_motion import inverse_dynamics_samples
-from numpy.typing import NDArray
 from tqdm import tqdm
+
+from ilr_dynamics.arrays import FloatArray
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 MEASURES = REPOSITORY / "benchmarks" / "_fit_measures.py"
-Array = NDArray[np.float64]
 Figures = dict[str, float]
 
 # Sizes along the charts, the number of samples up to `--largest`.
@@ -154,7 +154,7 @@ def _growth(folder: Path, largest: int) -> dict[str, dict[str, Figures]]:
     return found
 
 
-def _measured(folder: Path, name: str, arrays: dict[str, Array], **settings: int) -> Figures:
+def _measured(folder: Path, name: str, arrays: dict[str, FloatArray], **settings: int) -> Figures:
     """Measure in a process of its own, and in a session of its own as programs of others are."""
     path = folder / "samples.npz"
     np.savez(path, **arrays)

@@ -28,8 +28,8 @@ from _live_session import DECIMATION, add_folder_options, new_folder, parameter_
 from _process_memory import resident_size
 from lifecycle_msgs.msg import Transition
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.cli.node_processes import NodeProcesses
 from ilr_dynamics.cli.operator import Operator
 from ilr_dynamics.cli.ros_domain import OwnDomain
@@ -37,8 +37,6 @@ from ilr_dynamics.cli.table import format_table
 from ilr_dynamics.exceptions import IlrDynamicsError
 from ilr_dynamics.nodes.parameter_file import read_parameter_file
 from ilr_dynamics.robot.description import load_description
-
-Array = NDArray[np.float64]
 
 NODE = "inverse_dynamics_node"
 PRIORITY = 50
@@ -175,13 +173,13 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _outside(times: Array) -> Array:
+def _outside(times: FloatArray) -> FloatArray:
     """Time to each torque, ms; infinite where none came."""
     return np.nan_to_num(1e3 * (times[:, 1] - times[:, 0]), nan=np.inf)
 
 
 def _figures(
-    inside: Array, times: Array, lateness: Array, requests: Requests
+    inside: FloatArray, times: FloatArray, lateness: FloatArray, requests: Requests
 ) -> dict[str, float | None]:
     outside = _outside(times)
     received = np.sort(times[np.isfinite(times[:, 1]), 1])
@@ -202,7 +200,9 @@ def _figures(
     }
 
 
-def _print_table(inside: Array, times: Array, lateness: Array, requests: Requests) -> None:
+def _print_table(
+    inside: FloatArray, times: FloatArray, lateness: FloatArray, requests: Requests
+) -> None:
     rows = []
     for name, values in (
         ("inside the node", inside),
@@ -228,7 +228,7 @@ def _print_table(inside: Array, times: Array, lateness: Array, requests: Request
         print(f"update refused: {refusal}")
 
 
-def _draw(inside: Array, times: Array, lateness: Array, path: Path) -> None:
+def _draw(inside: FloatArray, times: FloatArray, lateness: FloatArray, path: Path) -> None:
     outside = _outside(times)
     figure = Figure(figsize=(8.0, 3.6), layout="constrained")
     axes = figure.subplots()

@@ -22,14 +22,13 @@ from pathlib import Path
 import numpy as np
 import pinocchio
 from _simulated_motion import inverse_dynamics_samples
-from numpy.typing import NDArray
 from tqdm import tqdm
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.regression import HILR, ILR
 from ilr_dynamics.robot.description import load_description
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-Array = NDArray[np.float64]
 
 N_QUERIES = 2000
 N_ROUNDS, N_WARM_UP = 20, 5
@@ -73,7 +72,7 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _real(options: argparse.Namespace) -> tuple[Array, Array]:
+def _real(options: argparse.Namespace) -> tuple[FloatArray, FloatArray]:
     path = options.data_dir / "real_barrett_wam7.npz"
     with np.load(path, allow_pickle=False) as data:
         X = np.concatenate([data["q"], data["qd"], data["qdd"]], axis=1)
@@ -81,7 +80,7 @@ def _real(options: argparse.Namespace) -> tuple[Array, Array]:
 
 
 def _measure(
-    model: ILR | HILR, X: Array, Y: Array, arm: str, report: dict[str, dict[str, float]]
+    model: ILR | HILR, X: FloatArray, Y: FloatArray, arm: str, report: dict[str, dict[str, float]]
 ) -> None:
     name = f"{X.shape[1]}x{Y.shape[1]}x{model.n_active_}"
     generator = np.random.default_rng(1)
@@ -114,16 +113,18 @@ def _measure(
     report["max_rel_error"][name] = _largest_error(model, np.concatenate([near, far]), Y)
 
 
-def _in_turns(calls: dict[str, tuple[Callable[[Array], object], Array]]) -> dict[str, Array]:
+def _in_turns(
+    calls: dict[str, tuple[Callable[[FloatArray], object], FloatArray]],
+) -> dict[str, FloatArray]:
     """Microseconds (rounds, calls a round) of each kind of call with each of its arguments."""
-    times: dict[str, list[Array]] = {kind: [] for kind in calls}
+    times: dict[str, list[FloatArray]] = {kind: [] for kind in calls}
     for turn in range(N_ROUNDS):
         for kind, (call, X) in calls.items():
             times[kind].append(_times(call, X[turn::N_ROUNDS]))
     return {kind: np.array(rounds) for kind, rounds in times.items()}
 
 
-def _times(call: Callable[[Array], object], X: Array) -> Array:
+def _times(call: Callable[[FloatArray], object], X: FloatArray) -> FloatArray:
     """Microseconds (n,) of each call, after a few that warm up."""
     for x in X[1 : 1 + N_WARM_UP]:
         call(x)
@@ -135,7 +136,7 @@ def _times(call: Callable[[Array], object], X: Array) -> Array:
     return 1e6 * times
 
 
-def _largest_error(model: ILR | HILR, X: Array, Y: Array) -> float:
+def _largest_error(model: ILR | HILR, X: FloatArray, Y: FloatArray) -> float:
     """Largest difference to the full mixture, in deviations of the outputs."""
     # Few at a time, of which all components are asked.
     parts = [
@@ -153,7 +154,7 @@ def _largest_error(model: ILR | HILR, X: Array, Y: Array) -> float:
     return float(f"{max(errors):.2g}")
 
 
-def _rnea(arm: str) -> tuple[Callable[[Array], object], Array]:
+def _rnea(arm: str) -> tuple[Callable[[FloatArray], object], FloatArray]:
     """Pinocchio's inverse dynamics, and motions to ask it about."""
     description = load_description(arm)
     model = pinocchio.buildModelFromUrdf(str(description.urdf_path))

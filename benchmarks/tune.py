@@ -21,12 +21,10 @@ from dataclasses import dataclass
 import numpy as np
 from _real_data_models import fallback_for
 from _real_data_sets import SETS, DataSet, Recording, Split, add_data_option
-from numpy.typing import NDArray
 from tqdm import tqdm
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.regression import ILR
-
-Array = NDArray[np.float64]
 
 N_BLOCKS = 3
 # Share of the rows in each block, as large as the part that real_data.py keeps for new motions.
@@ -61,7 +59,7 @@ class Trial:
     """
 
     choice: Choice
-    errors: Array
+    errors: FloatArray
     fit_s: float
 
 
@@ -95,7 +93,7 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _blocks(X: Array, Y: Array) -> list[tuple[Split, Split]]:
+def _blocks(X: FloatArray, Y: FloatArray) -> list[tuple[Split, Split]]:
     """For each block the rows to train on, with neighbours and with the block held out."""
     n, length = len(X), round(BLOCK_SHARE * len(X))
     rows = np.arange(n)

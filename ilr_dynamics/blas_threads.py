@@ -33,7 +33,6 @@ except ImportError:  # rosdep has no key for it.
 
 __all__ = ["map_on_threads", "one_blas_thread"]
 
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from .exceptions import FileAccessError
+from ilr_dynamics.exceptions import FileAccessError
 
 __all__ = ["open_regular", "resolve_allowed"]
 

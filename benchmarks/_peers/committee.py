@@ -8,17 +8,16 @@ from abc import abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from sklearn.gaussian_process.kernels import Kernel
+
+from ilr_dynamics.arrays import FloatArray
 
 from .gaussian_process import WithKernels, fitted_processes
 from .kernels import Covariances
 from .peer import CHUNK
 
 __all__ = ["GeneralisedProductOfExperts", "RobustBCM"]
-
-Array = NDArray[np.float64]
 
 
 class _Committee(WithKernels):
@@ -31,7 +30,7 @@ class _Committee(WithKernels):
 
     samples_per_expert = 1000
 
-    def _condition(self, X: Array, Y: Array, kernels: Sequence[Kernel]) -> None:
+    def _condition(self, X: FloatArray, Y: FloatArray, kernels: Sequence[Kernel]) -> None:
         self.n_experts = max(1, round(len(X) / self.samples_per_expert))
         order = np.random.default_rng(self.random_state).permutation(len(X))
         chunks = np.array_split(order, self.n_experts)
@@ -41,15 +40,15 @@ class _Committee(WithKernels):
         self.noise_variance = np.array([kernel.k2.noise_level for kernel in kernels])
 
     @abstractmethod
-    def _combine(self, means: Array, variances: Array) -> tuple[Array, Array]:
+    def _combine(self, means: FloatArray, variances: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean and variance (..., d) of the function from those of the experts, (k, ..., d)."""
 
-    def _predict(self, X: Array) -> tuple[Array, Array]:
+    def _predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         parts = [self._predict_chunk(X[i : i + CHUNK]) for i in range(0, len(X), CHUNK)]
         mean, variance = (np.concatenate(part) for part in zip(*parts, strict=True))
         return mean, np.sqrt(variance + self.noise_variance)
 
-    def _predict_chunk(self, X: Array) -> tuple[Array, Array]:
+    def _predict_chunk(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         means = np.empty((len(self.experts), len(X), len(self.noise_variance)))
         variances = np.empty_like(means)
         for k, processes in enumerate(self.experts):
@@ -58,7 +57,7 @@ class _Committee(WithKernels):
                 variances[k, :, j] = std**2 - self.noise_variance[j]
         return self._combine(means, self._bounded(variances))
 
-    def _mean_at(self, x: Array) -> Array:
+    def _mean_at(self, x: FloatArray) -> FloatArray:
         means = np.empty((len(self.experts), len(self.noise_variance)))
         variances = np.empty_like(means)
         for k, (processes, covariances) in enumerate(
@@ -70,7 +69,7 @@ class _Committee(WithKernels):
                 variances[k, j] = self.prior_variance[j] - whitened @ whitened
         return self._combine(means, self._bounded(variances))[0]
 
-    def _bounded(self, variances: Array) -> Array:
+    def _bounded(self, variances: FloatArray) -> FloatArray:
         # Differences of nearly equal numbers; nothing is known better than to rounding errors.
         return np.clip(variances, 1e-9 * self.prior_variance, self.prior_variance)
 
@@ -94,7 +93,7 @@ class GeneralisedProductOfExperts(_Committee):
 
     name = "gpoe"
 
-    def _combine(self, means: Array, variances: Array) -> tuple[Array, Array]:
+    def _combine(self, means: FloatArray, variances: FloatArray) -> tuple[FloatArray, FloatArray]:
         weights = _learnt_entropy(variances, self.prior_variance)
         # Experts that all know nothing count the same.
         weights = weights + 1e-12
@@ -121,12 +120,12 @@ class RobustBCM(_Committee):
 
     name = "rbcm"
 
-    def _combine(self, means: Array, variances: Array) -> tuple[Array, Array]:
+    def _combine(self, means: FloatArray, variances: FloatArray) -> tuple[FloatArray, FloatArray]:
         weights = _learnt_entropy(variances, self.prior_variance)
         precision = (weights / variances).sum(axis=0)
         precision += (1.0 - weights.sum(axis=0)) / self.prior_variance
         return (weights * means / variances).sum(axis=0) / precision, 1.0 / precision
 
 
-def _learnt_entropy(variances: Array, prior_variance: Array) -> Array:
+def _learnt_entropy(variances: FloatArray, prior_variance: FloatArray) -> FloatArray:
     return 0.5 * (np.log(prior_variance) - np.log(variances))

@@ -7,15 +7,14 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import BayesianGaussianMixture
+
+from ilr_dynamics.arrays import FloatArray
 
 from .peer import CHUNK, Peer
 
 __all__ = ["GaussianMixtureRegression"]
-
-Array = NDArray[np.float64]
 
 
 class GaussianMixtureRegression(Peer):
@@ -43,7 +42,7 @@ class GaussianMixtureRegression(Peer):
     name = "gaussian_mixture_regression"
     n_components = 100
 
-    def _fit(self, X: Array, Y: Array) -> None:
+    def _fit(self, X: FloatArray, Y: FloatArray) -> None:
         n, m = X.shape
         mixture = BayesianGaussianMixture(
             n_components=min(self.n_components, n),
@@ -69,12 +68,12 @@ class GaussianMixtureRegression(Peer):
         explained = np.einsum("kid,kid->kd", covariances[:, :m, m:], self.slopes)
         self.variances = np.diagonal(covariances[:, m:, m:], axis1=1, axis2=2) - explained
 
-    def _predict(self, X: Array) -> tuple[Array, Array]:
+    def _predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         parts = [self._predict_chunk(X[i : i + CHUNK]) for i in range(0, len(X), CHUNK)]
         mean, std = (np.concatenate(part) for part in zip(*parts, strict=True))
         return mean, std
 
-    def _predict_chunk(self, X: Array) -> tuple[Array, Array]:
+    def _predict_chunk(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         # (k, n, ...): a product of matrices for each component.
         whitened = X @ self.whitening.transpose(0, 2, 1) - self.whitened_centres[:, None]
         weights = self._weights((whitened**2).sum(axis=2).T)
@@ -83,12 +82,12 @@ class GaussianMixtureRegression(Peer):
         spread = np.einsum("nk,knd->nd", weights, (means - mean) ** 2)
         return mean, np.sqrt(weights @ self.variances + spread)
 
-    def _mean_at(self, x: Array) -> Array:
+    def _mean_at(self, x: FloatArray) -> FloatArray:
         whitened = self.whitening @ x - self.whitened_centres
         weights = self._weights((whitened**2).sum(axis=1))
         return weights @ (x @ self.slopes + self.intercepts)
 
-    def _weights(self, squared_distances: Array) -> Array:
+    def _weights(self, squared_distances: FloatArray) -> FloatArray:
         logarithm = self.log_weights - 0.5 * squared_distances
         weights = np.exp(logarithm - logarithm.max(axis=-1, keepdims=True))
         return weights / weights.sum(axis=-1, keepdims=True)

@@ -8,16 +8,15 @@ from abc import abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import Kernel
+
+from ilr_dynamics.arrays import FloatArray
 
 from .kernels import Covariances, optimised_kernels, random_subset
 from .peer import Peer
 
 __all__ = ["GaussianProcess", "WithKernels", "fitted_processes"]
-
-Array = NDArray[np.float64]
 
 
 class WithKernels(Peer):
@@ -36,19 +35,19 @@ class WithKernels(Peer):
         super().__init__(random_state)
         self.kernels = kernels
 
-    def _fit(self, X: Array, Y: Array) -> None:
+    def _fit(self, X: FloatArray, Y: FloatArray) -> None:
         kernels = self.kernels
         if kernels is None:
             kernels = optimised_kernels(X, Y, self.random_state)
         self._condition(X, Y, kernels)
 
     @abstractmethod
-    def _condition(self, X: Array, Y: Array, kernels: Sequence[Kernel]) -> None:
+    def _condition(self, X: FloatArray, Y: FloatArray, kernels: Sequence[Kernel]) -> None:
         """Learn with these kernels."""
 
 
 def fitted_processes(
-    X: Array, Y: Array, kernels: Sequence[Kernel]
+    X: FloatArray, Y: FloatArray, kernels: Sequence[Kernel]
 ) -> list[GaussianProcessRegressor]:
     """One for each output, with hyperparameters as they are."""
     return [
@@ -67,16 +66,16 @@ class GaussianProcess(WithKernels):
     name = "gaussian_process"
     n_points = 1500
 
-    def _condition(self, X: Array, Y: Array, kernels: Sequence[Kernel]) -> None:
+    def _condition(self, X: FloatArray, Y: FloatArray, kernels: Sequence[Kernel]) -> None:
         chosen = random_subset(len(X), self.n_points, self.random_state)
         self.processes = fitted_processes(X[chosen], Y[chosen], kernels)
         self.covariances = Covariances.of(X[chosen], kernels)
         self.weights = np.array([process.alpha_ for process in self.processes])
 
-    def _predict(self, X: Array) -> tuple[Array, Array]:
+    def _predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         predictions = [process.predict(X, return_std=True) for process in self.processes]
         mean, std = (np.column_stack(columns) for columns in zip(*predictions, strict=True))
         return mean, std
 
-    def _mean_at(self, x: Array) -> Array:
+    def _mean_at(self, x: FloatArray) -> FloatArray:
         return np.einsum("dm,dm->d", self.covariances(x), self.weights)

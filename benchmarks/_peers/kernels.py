@@ -15,11 +15,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel, WhiteKernel
 
+from ilr_dynamics.arrays import FloatArray
+
 from .standardisation import Standardisation
 
 __all__ = ["Covariances", "optimised_kernels", "random_subset"]
-
-Array = NDArray[np.float64]
 
 # Points on which the hyperparameters of the Gaussian processes are optimised, and for how long:
 # an iteration costs the cube of the first and is needed once per output.
@@ -27,7 +27,7 @@ KERNEL_POINTS = 500
 KERNEL_ITERATIONS = 40
 
 
-def optimised_kernels(X: Array, Y: Array, random_state: int = 0) -> list[Kernel]:
+def optimised_kernels(X: FloatArray, Y: FloatArray, random_state: int = 0) -> list[Kernel]:
     """
     A kernel for each output, its hyperparameters those of the highest marginal likelihood.
 
@@ -61,7 +61,9 @@ def optimised_kernels(X: Array, Y: Array, random_state: int = 0) -> list[Kernel]
     return kernels
 
 
-def _few_iterations(objective: Any, start: Array, bounds: Array) -> tuple[Array, float]:
+def _few_iterations(
+    objective: Any, start: FloatArray, bounds: FloatArray
+) -> tuple[FloatArray, float]:
     """An optimiser for scikit-learn that stops when the time is better spent elsewhere."""
     result = minimize(
         objective,
@@ -89,13 +91,15 @@ class Covariances:
     length_scales : (d, i)
     """
 
-    def __init__(self, points: Array, variances: Array, length_scales: Array) -> None:
+    def __init__(
+        self, points: FloatArray, variances: FloatArray, length_scales: FloatArray
+    ) -> None:
         self.length_scales = length_scales
         self.scaled = points[None] / length_scales[:, None]
         self.constant = np.log(variances)[:, None] - 0.5 * (self.scaled**2).sum(axis=2)
 
     @classmethod
-    def of(cls, points: Array, kernels: Sequence[Kernel]) -> Covariances:
+    def of(cls, points: FloatArray, kernels: Sequence[Kernel]) -> Covariances:
         signals = [kernel.k1 for kernel in kernels]
         return cls(
             points,
@@ -103,7 +107,7 @@ class Covariances:
             np.array([signal.k2.length_scale for signal in signals]),
         )
 
-    def __call__(self, x: Array) -> Array:
+    def __call__(self, x: FloatArray) -> FloatArray:
         """(d, m) of one input (i,)."""
         scaled = x / self.length_scales
         exponent = (self.scaled @ scaled[:, :, None])[:, :, 0]

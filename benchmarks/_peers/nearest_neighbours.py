@@ -5,15 +5,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import KDTree
 from sklearn.neighbors import KNeighborsRegressor
+
+from ilr_dynamics.arrays import FloatArray
 
 from .peer import Peer
 
 __all__ = ["NearestNeighbours"]
-
-Array = NDArray[np.float64]
 
 
 class NearestNeighbours(Peer):
@@ -27,16 +26,16 @@ class NearestNeighbours(Peer):
     name = "nearest_neighbours"
     n_neighbours = 5
 
-    def _fit(self, X: Array, Y: Array) -> None:
+    def _fit(self, X: FloatArray, Y: FloatArray) -> None:
         self.regressor = KNeighborsRegressor(self.n_neighbours, weights="distance").fit(X, Y)
         # A tenth of the time of the regressor's own search, for a single query.
         self.tree = KDTree(X)
         self.targets = Y
 
-    def _predict(self, X: Array) -> tuple[Array, None]:
+    def _predict(self, X: FloatArray) -> tuple[FloatArray, None]:
         return self.regressor.predict(X), None
 
-    def _mean_at(self, x: Array) -> Array:
+    def _mean_at(self, x: FloatArray) -> FloatArray:
         distances, nearest = self.tree.query(x, self.n_neighbours)
         # A sample that is met exactly is the answer.
         weights = 1.0 / np.maximum(distances, 1e-12)

@@ -7,15 +7,14 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPRegressor
+
+from ilr_dynamics.arrays import FloatArray
 
 from .peer import Peer
 
 __all__ = ["NeuralNetwork"]
-
-Array = NDArray[np.float64]
 
 
 class NeuralNetwork(Peer):
@@ -27,7 +26,7 @@ class NeuralNetwork(Peer):
 
     name = "neural_network"
 
-    def _fit(self, X: Array, Y: Array) -> None:
+    def _fit(self, X: FloatArray, Y: FloatArray) -> None:
         network = MLPRegressor(
             hidden_layer_sizes=(128, 128), early_stopping=True, random_state=self.random_state
         )
@@ -37,10 +36,10 @@ class NeuralNetwork(Peer):
             # A single output has to be given as a vector, and is returned as one.
             self.network = network.fit(X, Y[:, 0] if Y.shape[1] == 1 else Y)
 
-    def _predict(self, X: Array) -> tuple[Array, None]:
+    def _predict(self, X: FloatArray) -> tuple[FloatArray, None]:
         return self.network.predict(X).reshape(len(X), -1), None
 
-    def _mean_at(self, x: Array) -> Array:
+    def _mean_at(self, x: FloatArray) -> FloatArray:
         *hidden, last = zip(self.network.coefs_, self.network.intercepts_, strict=True)
         for weights, bias in hidden:
             x = np.maximum(x @ weights + bias, 0.0)

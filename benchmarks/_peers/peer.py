@@ -6,14 +6,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-import numpy as np
-from numpy.typing import NDArray
+from ilr_dynamics.arrays import FloatArray
 
 from .standardisation import Standardisation
 
 __all__ = ["CHUNK", "Peer"]
-
-Array = NDArray[np.float64]
 
 # Rows predicted at once where a row takes as much memory as a whole expert or component.
 CHUNK = 1000
@@ -50,14 +47,14 @@ class Peer(ABC):
         """Whether what the method needs is installed; if not, `unavailable` says why."""
         return not cls.unavailable
 
-    def fit(self, X: Array, Y: Array) -> Peer:
+    def fit(self, X: FloatArray, Y: FloatArray) -> Peer:
         """Learn from inputs (n, m) and outputs (n, d)."""
         self.inputs = Standardisation.of(X)
         self.outputs = Standardisation.of(Y)
         self._fit(self.inputs.apply(X), self.outputs.apply(Y))
         return self
 
-    def predict(self, X: Array) -> tuple[Array, Array | None]:
+    def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray | None]:
         """
         Mean and standard deviation of the outputs, noise included.
 
@@ -74,18 +71,18 @@ class Peer(ABC):
         mean, std = self._predict(self.inputs.apply(X))
         return self.outputs.undo(mean), None if std is None else std * self.outputs.std
 
-    def predict_one(self, x: Array) -> Array:
+    def predict_one(self, x: FloatArray) -> FloatArray:
         """Mean (d,) at one input (m,), as directly as the method allows."""
         return self.outputs.undo(self._mean_at(self.inputs.apply(x)))
 
     @abstractmethod
-    def _fit(self, X: Array, Y: Array) -> None:
+    def _fit(self, X: FloatArray, Y: FloatArray) -> None:
         """Learn from standardised samples."""
 
     @abstractmethod
-    def _predict(self, X: Array) -> tuple[Array, Array | None]:
+    def _predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray | None]:
         """Standardised mean and standard deviation at standardised inputs."""
 
     @abstractmethod
-    def _mean_at(self, x: Array) -> Array:
+    def _mean_at(self, x: FloatArray) -> FloatArray:
         """Standardised mean (d,) at one standardised input (m,)."""

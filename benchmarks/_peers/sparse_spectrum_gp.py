@@ -5,14 +5,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
+
+from ilr_dynamics.arrays import FloatArray
 
 from .peer import Peer
 
 __all__ = ["SparseSpectrumGP"]
-
-Array = NDArray[np.float64]
 
 
 class SparseSpectrumGP(Peer):
@@ -43,7 +42,7 @@ class SparseSpectrumGP(Peer):
     # Of one weight; features have a mean square of 1/2, so the process has 250 times this.
     prior_variances = (0.01, 0.1, 1.0, 10.0, 100.0)
 
-    def _fit(self, X: Array, Y: Array) -> None:
+    def _fit(self, X: FloatArray, Y: FloatArray) -> None:
         generator = np.random.default_rng(self.random_state)
         directions = generator.standard_normal((X.shape[1], self.n_frequencies))
         scale, prior_variance = self._select(X, Y, directions)
@@ -57,11 +56,11 @@ class SparseSpectrumGP(Peer):
         for i in range(0, len(X), 100):
             self._update(X[i : i + 100], Y[i : i + 100])
 
-    def update(self, X: Array, Y: Array) -> None:
+    def update(self, X: FloatArray, Y: FloatArray) -> None:
         """Learn from further samples: inputs (n, m), outputs (n, d)."""
         self._update(self.inputs.apply(X), self.outputs.apply(Y))
 
-    def _update(self, X: Array, Y: Array) -> None:
+    def _update(self, X: FloatArray, Y: FloatArray) -> None:
         features = self._features(X)
         projected = features @ self.covariance
         factor = cho_factor(np.eye(len(X)) + projected @ features.T, lower=True)
@@ -74,7 +73,7 @@ class SparseSpectrumGP(Peer):
         self.shape += 0.5 * len(X)
         self.rate = self.rate + 0.5 * (innovation * scaled).sum(axis=0)
 
-    def _select(self, X: Array, Y: Array, directions: Array) -> tuple[float, float]:
+    def _select(self, X: FloatArray, Y: FloatArray, directions: FloatArray) -> tuple[float, float]:
         """Length scale and prior variance of a weight with the least error on the last fifth."""
         n = len(X) - len(X) // 5
         best = (np.inf, self.length_scales[0], self.prior_variances[0])
@@ -88,18 +87,18 @@ class SparseSpectrumGP(Peer):
                 best = min(best, (float(error), scale, prior_variance))
         return best[1], best[2]
 
-    def _features(self, X: Array) -> Array:
+    def _features(self, X: FloatArray) -> FloatArray:
         return _cosines_and_sines(X @ self.frequencies)
 
-    def _predict(self, X: Array) -> tuple[Array, Array]:
+    def _predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         features = self._features(X)
         spread = np.einsum("ni,ni->n", features @ self.covariance, features)
         noise_variance = self.rate / self.shape
         return features @ self.weights, np.sqrt((1.0 + spread)[:, None] * noise_variance)
 
-    def _mean_at(self, x: Array) -> Array:
+    def _mean_at(self, x: FloatArray) -> FloatArray:
         return self._features(x) @ self.weights
 
 
-def _cosines_and_sines(phase: Array) -> Array:
+def _cosines_and_sines(phase: FloatArray) -> FloatArray:
     return np.concatenate([np.cos(phase), np.sin(phase)], axis=-1)

@@ -8,15 +8,14 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
+
+from ilr_dynamics.arrays import FloatArray
 
 from .kernels import Covariances, random_subset
 from .peer import CHUNK, Peer
 
 __all__ = ["SparseVariationalGP"]
-
-Array = NDArray[np.float64]
 
 
 class SparseVariationalGP(Peer):
@@ -35,7 +34,7 @@ class SparseVariationalGP(Peer):
     batch_size = 500
     step = 0.02
 
-    def _fit(self, X: Array, Y: Array) -> None:
+    def _fit(self, X: FloatArray, Y: FloatArray) -> None:
         import gpytorch
         import torch
 
@@ -80,7 +79,7 @@ class SparseVariationalGP(Peer):
             self.weights.append(solve_triangular(factor.T, value))
         self.constants = _double(self.model.mean_module.constant)
 
-    def _predict(self, X: Array) -> tuple[Array, Array]:
+    def _predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         import torch
 
         parts = []
@@ -92,18 +91,18 @@ class SparseVariationalGP(Peer):
         mean, variance = (np.concatenate(part) for part in zip(*parts, strict=True))
         return mean, np.sqrt(variance)
 
-    def _mean_at(self, x: Array) -> Array:
+    def _mean_at(self, x: FloatArray) -> FloatArray:
         rows = (covariances(x)[0] for covariances in self.covariances)
         return self.constants + [
             row @ weights for row, weights in zip(rows, self.weights, strict=True)
         ]
 
 
-def _double(tensor: Any) -> Array:
+def _double(tensor: Any) -> FloatArray:
     return tensor.detach().numpy().astype(np.float64)
 
 
-def _variational_process(inducing: Array, n_outputs: int) -> Any:
+def _variational_process(inducing: FloatArray, n_outputs: int) -> Any:
     """Independent processes as one model of GPyTorch, at first with the same inducing inputs."""
     import gpytorch
     import torch

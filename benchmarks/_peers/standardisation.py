@@ -7,11 +7,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ilr_dynamics.arrays import FloatArray
 
 __all__ = ["Standardisation"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -24,19 +23,19 @@ class Standardisation:
     mean, std : (d,)
     """
 
-    mean: Array
-    std: Array
+    mean: FloatArray
+    std: FloatArray
 
     @classmethod
-    def of(cls, A: Array) -> Standardisation:
+    def of(cls, A: FloatArray) -> Standardisation:
         """Of the columns of `A`, (n, d)."""
         std = A.std(axis=0)
         return cls(A.mean(axis=0), np.where(std > 0.0, std, 1.0))
 
-    def apply(self, A: Array) -> Array:
+    def apply(self, A: FloatArray) -> FloatArray:
         """Without unit; `A` is (n, d) or (d,)."""
         return (A - self.mean) / self.std
 
-    def undo(self, A: Array) -> Array:
+    def undo(self, A: FloatArray) -> FloatArray:
         """In the units of the data; `A` is (n, d) or (d,)."""
         return A * self.std + self.mean

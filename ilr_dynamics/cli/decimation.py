@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ilr_dynamics.arrays import FloatArray, IndexArray
 
 __all__ = ["Stretches", "decimate", "stretches"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -28,11 +27,11 @@ class Stretches:
         When each begins and ends, s, in order.
     """
 
-    begins: NDArray[np.intp]
-    first: Array
-    last: Array
+    begins: IndexArray
+    first: FloatArray
+    last: FloatArray
 
-    def share(self, edges: Array) -> Array:
+    def share(self, edges: FloatArray) -> FloatArray:
         """
         Say how much of the time between neighbouring edges lies in the stretches.
 
@@ -54,7 +53,7 @@ class Stretches:
         return np.diff(until) / np.diff(edges)
 
 
-def stretches(time: Array, most_periods: float, breaks: Sequence[int] = ()) -> Stretches:
+def stretches(time: FloatArray, most_periods: float, breaks: Sequence[int] = ()) -> Stretches:
     """
     Find the stretches in which times follow each other without a gap.
 
@@ -81,8 +80,8 @@ def stretches(time: Array, most_periods: float, breaks: Sequence[int] = ()) -> S
 
 
 def decimate(
-    time: Array, values: Array, n_bins: int, begins: NDArray[np.intp]
-) -> tuple[Array, Array]:
+    time: FloatArray, values: FloatArray, n_bins: int, begins: IndexArray
+) -> tuple[FloatArray, FloatArray]:
     """
     Keep the least and the largest value of each of many equal parts of the time.
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import matplotlib
 import numpy as np
-from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.cli.recording_options import add_recording_options
 from ilr_dynamics.cli.table import format_table
 from ilr_dynamics.exceptions import IlrDynamicsError, SnapshotError
@@ -23,8 +23,6 @@ from ilr_dynamics.regression import load_snapshot
 __all__ = ["main"]
 
 COVERAGE = 0.95
-
-Array = NDArray[np.float64]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -96,7 +94,7 @@ def _settings(options: argparse.Namespace) -> LearningSettings:
     )
 
 
-def _table(samples: Samples, mean: Array, lower: Array, upper: Array) -> str:
+def _table(samples: Samples, mean: FloatArray, lower: FloatArray, upper: FloatArray) -> str:
     error = np.mean((mean - samples.Y) ** 2, axis=0)
     normalized = error / np.var(samples.Y, axis=0)
     covered = np.mean((lower <= samples.Y) & (samples.Y <= upper), axis=0)
@@ -115,7 +113,9 @@ def _table(samples: Samples, mean: Array, lower: Array, upper: Array) -> str:
     return format_table(["joint", "rms error [Nm]", "nMSE", f"in {COVERAGE:.0%} interval"], rows)
 
 
-def _draw(path: Path, samples: Samples, mean: Array, lower: Array, upper: Array) -> None:
+def _draw(
+    path: Path, samples: Samples, mean: FloatArray, lower: FloatArray, upper: FloatArray
+) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt  # only after the backend is chosen
 

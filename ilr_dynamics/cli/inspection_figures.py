@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.cli.decimation import stretches
 from ilr_dynamics.cli.joint_panels import (
     N_BINS,
@@ -58,13 +58,11 @@ LEAST_SPECTRUM_STATES = 32
 # Shares of the power that are shown, and of the largest value: below is rounding.
 SPECTRUM_RANGE, ROUNDING = 1e-14, 1e-12
 
-Array = NDArray[np.float64]
-
 
 def draw_positions(
     recording: Recording,
     samples: Samples | None,
-    position_limits: Array | None,
+    position_limits: FloatArray | None,
     findings: Sequence[Finding] = (),
 ) -> Figure:
     """
@@ -110,8 +108,8 @@ def draw_positions(
 def draw_torques(
     recording: Recording,
     samples: Samples | None,
-    model_torque: Array | None,
-    torque_limit: Array | None,
+    model_torque: FloatArray | None,
+    torque_limit: FloatArray | None,
 ) -> Figure:
     """
     Draw the recorded torque over time, and the model's where there is one.
@@ -147,7 +145,7 @@ def draw_torques(
     return figure
 
 
-def draw_torque_scatter(samples: Samples, model_torque: Array) -> Figure:
+def draw_torque_scatter(samples: Samples, model_torque: FloatArray) -> Figure:
     """
     Draw the recorded torque against that of the described rigid bodies.
 
@@ -173,7 +171,7 @@ def draw_torque_scatter(samples: Samples, model_torque: Array) -> Figure:
     return figure
 
 
-def draw_residual(samples: Samples, model_torque: Array) -> Figure:
+def draw_residual(samples: Samples, model_torque: FloatArray) -> Figure:
     """
     Draw what the rigid bodies do not explain over the position, by direction of motion.
 
@@ -205,7 +203,7 @@ def draw_residual(samples: Samples, model_torque: Array) -> Figure:
 
 
 def draw_velocities(
-    recording: Recording, samples: Samples | None, velocity_limit: Array | None
+    recording: Recording, samples: Samples | None, velocity_limit: FloatArray | None
 ) -> Figure | None:
     """
     Draw how often which velocity occurs: as measured, and as positions change.
@@ -293,14 +291,14 @@ def _mark_findings(axis: Axes, findings: Sequence[Finding], joint: str, end: flo
         axis.axvspan(first, last, 0.0, 0.1, **style)
 
 
-def _some(n_rows: int) -> NDArray[np.intp]:
+def _some(n_rows: int) -> IndexArray:
     """Rows for a cloud: drawn by lot, as equal steps may fit a motion that repeats."""
     if n_rows <= N_POINTS:
         return np.arange(n_rows)
     return np.sort(np.random.default_rng(0).choice(n_rows, N_POINTS, replace=False))
 
 
-def _spectrum(values: Array, length: int) -> Array:
+def _spectrum(values: FloatArray, length: int) -> FloatArray:
     """Power at each frequency but zero, the mean of windows that overlap by half (Welch)."""
     parts = np.lib.stride_tricks.sliding_window_view(values, length)[:: max(1, length // 2)]
     parts = parts - parts.mean(axis=1, keepdims=True)
@@ -309,7 +307,7 @@ def _spectrum(values: Array, length: int) -> Array:
     return np.mean(np.abs(np.fft.rfft(parts * np.hanning(length))) ** 2, axis=0)[1:]
 
 
-def _longest_stretch(recording: Recording) -> NDArray[np.intp]:
+def _longest_stretch(recording: Recording) -> IndexArray:
     parts = stretches(recording.time, MAX_GAP, recording.breaks)
     ends = np.append(parts.begins[1:], len(recording.time))
     longest = int(np.argmax(ends - parts.begins))

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.cli.findings_table import count_findings, stretch_of_time
 from ilr_dynamics.cli.html_report import HtmlReport, Mark, Tone
 from ilr_dynamics.cli.inspection_figures import (
@@ -37,8 +37,6 @@ MOST_BYTES, PICTURES = 3_000_000, 900_000
 # Characters of texts of others, and findings of a recording, that are shown.
 LONGEST_NAME, LONGEST_PATH, LONGEST_TEXT, MOST_FINDINGS = 60, 200, 1000, 100
 UNKNOWN = "-"
-
-Array = NDArray[np.float64]
 
 
 def write_inspection_report(
@@ -252,7 +250,7 @@ def _fastest(inspection: Inspection, recording: Recording, j: int) -> float:
     return float(np.fmax.reduce(np.abs(velocity)))
 
 
-def _at(limits: Array | None, j: int) -> float | None:
+def _at(limits: FloatArray | None, j: int) -> float | None:
     return None if limits is None else float(limits[j])
 
 

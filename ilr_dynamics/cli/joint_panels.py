@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import BoolArray, FloatArray
 from ilr_dynamics.cli.decimation import Stretches, decimate
 from ilr_dynamics.cli.shown_text import picture_text
 
@@ -43,8 +44,6 @@ LARGEST = 1e9
 NEAR_LIMIT = 0.6
 # Percent of the time, below all that a histogram shows.
 BELOW_AXIS = 1e-9
-
-Array = NDArray[np.float64]
 
 
 def joint_panels(
@@ -98,7 +97,7 @@ def legend_above(figure: Figure, axes: Sequence[Axes]) -> None:
 
 
 def plot_over_time(
-    axis: Axes, time: Array, values: NDArray[np.floating], parts: Stretches, **style: Any
+    axis: Axes, time: FloatArray, values: NDArray[np.floating], parts: Stretches, **style: Any
 ) -> None:
     """Draw what a panel can show of values over time, in parts without gaps."""
     shown = decimate(time, sound(values), N_BINS, parts.begins)
@@ -108,7 +107,7 @@ def plot_over_time(
 
 
 def shade(
-    axis: Axes, edges: Array, shown: NDArray[np.bool_], colour: str, hatch: str | None, label: str
+    axis: Axes, edges: FloatArray, shown: BoolArray, colour: str, hatch: str | None, label: str
 ) -> None:
     """Shade the parts of the time, between edges, that are to be shown."""
     if not shown.any():
@@ -129,7 +128,7 @@ def shade(
     )
 
 
-def show_limits(axis: Axes, limits: Sequence[float] | Array, horizontal: bool) -> None:
+def show_limits(axis: Axes, limits: Sequence[float] | FloatArray, horizontal: bool) -> None:
     """Show limits to which the values come near, without a change of scale for the others."""
     interval = axis.get_ylim() if horizontal else axis.get_xlim()
     draw = axis.axhline if horizontal else axis.axvline
@@ -139,7 +138,7 @@ def show_limits(axis: Axes, limits: Sequence[float] | Array, horizontal: bool) -
             draw(limit, label="limit", **LIMIT)
 
 
-def plot_histogram(axis: Axes, values: Array, edges: Array, **style: Any) -> None:
+def plot_histogram(axis: Axes, values: FloatArray, edges: FloatArray, **style: Any) -> None:
     """Draw how often values lie between edges, in percent of those that are known."""
     known = values[np.isfinite(values)]
     if len(known):
@@ -148,7 +147,7 @@ def plot_histogram(axis: Axes, values: Array, edges: Array, **style: Any) -> Non
         axis.stairs(np.maximum(percent, BELOW_AXIS), edges, baseline=BELOW_AXIS, **style)
 
 
-def histogram_edges(values: Array) -> Array:
+def histogram_edges(values: FloatArray) -> FloatArray:
     """Edges of a histogram's bins, NaN left out."""
     low, high = np.fmin.reduce(values), np.fmax.reduce(values)
     if not np.isfinite(low):
@@ -157,6 +156,6 @@ def histogram_edges(values: Array) -> Array:
     return np.linspace(low - room, high + room, 61)
 
 
-def sound(values: NDArray[np.floating]) -> Array:
+def sound(values: NDArray[np.floating]) -> FloatArray:
     """Return the values, NaN in place of those that Matplotlib cannot draw."""
     return np.where(np.abs(values) <= LARGEST, values, np.nan)

@@ -11,13 +11,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.exceptions import InvalidDataError
 from ilr_dynamics.nodes.messages import seconds
 from ilr_dynamics_msgs.msg import ControllerState
 
 __all__ = ["TrackingRecord"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -41,16 +40,16 @@ class TrackingRecord:
         From receipt of the joint state to publication of the torque, s.
     """
 
-    time: Array
+    time: FloatArray
     mode: NDArray[np.int64]
-    desired: Array
-    measured: Array
-    feedforward: Array
-    pd: Array
-    commanded: Array
-    predicted_std: Array
-    gate: Array
-    loop_time: Array
+    desired: FloatArray
+    measured: FloatArray
+    feedforward: FloatArray
+    pd: FloatArray
+    commanded: FloatArray
+    predicted_std: FloatArray
+    gate: FloatArray
+    loop_time: FloatArray
 
     @classmethod
     def from_states(cls, states: Sequence[ControllerState]) -> Self:

@@ -12,11 +12,11 @@ import math
 from operator import le
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from ilr_dynamics.arrays import FloatArray
 
 __all__ = ["all_finite", "within"]
-
-Array = NDArray[np.float64]
 
 
 def all_finite(values: ArrayLike) -> bool:
@@ -25,6 +25,6 @@ def all_finite(values: ArrayLike) -> bool:
     return all(map(math.isfinite, np.asarray(values).tolist()))
 
 
-def within(values: Array, bounds: Array) -> bool:
+def within(values: FloatArray, bounds: FloatArray) -> bool:
     """Whether no magnitude of ``values`` (n,) is beyond its bound (n,); NaN counts as beyond."""
     return all(map(le, map(abs, values.tolist()), bounds.tolist()))

@@ -5,14 +5,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.exceptions import InvalidParameterError
 
 __all__ = ["finite", "freeze", "non_negative", "per_joint"]
 
 
-def per_joint(name: str, values: ArrayLike, n_joints: int) -> NDArray[np.float64]:
+def per_joint(name: str, values: ArrayLike, n_joints: int) -> FloatArray:
     """Return a read-only copy of ``values``, checked to be (n_joints,).
 
     Raises
@@ -29,7 +30,7 @@ def per_joint(name: str, values: ArrayLike, n_joints: int) -> NDArray[np.float64
     return array
 
 
-def finite(name: str, values: ArrayLike, n_joints: int) -> NDArray[np.float64]:
+def finite(name: str, values: ArrayLike, n_joints: int) -> FloatArray:
     """Return a read-only copy of ``values``, checked to be (n_joints,) and finite.
 
     Raises
@@ -43,7 +44,7 @@ def finite(name: str, values: ArrayLike, n_joints: int) -> NDArray[np.float64]:
     return array
 
 
-def non_negative(name: str, values: ArrayLike, n_joints: int) -> NDArray[np.float64]:
+def non_negative(name: str, values: ArrayLike, n_joints: int) -> FloatArray:
     """Return a read-only copy of ``values``, checked to be (n_joints,), finite and >= 0.
 
     Raises

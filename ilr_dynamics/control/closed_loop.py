@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control.command import Command
 from ilr_dynamics.control.joint_path import JointPath
 from ilr_dynamics.control.modes import Mode
@@ -18,8 +18,6 @@ from ilr_dynamics.control.tracking_controller import TrackingController
 from ilr_dynamics.exceptions import TrajectoryError
 
 __all__ = ["TrackingResult", "track"]
-
-Array = NDArray[np.float64]
 
 
 class Measurement(Protocol):
@@ -31,12 +29,12 @@ class Measurement(Protocol):
         ...
 
     @property
-    def position(self) -> Array:
+    def position(self) -> FloatArray:
         """Measured (n_joints,), rad."""
         ...
 
     @property
-    def velocity(self) -> Array:
+    def velocity(self) -> FloatArray:
         """Measured (n_joints,), rad/s."""
         ...
 
@@ -44,11 +42,11 @@ class Measurement(Protocol):
 class Plant(Protocol):
     """The part of a plant that is used here, such as ``robot.WamPlant``."""
 
-    def reset(self, position: Array) -> Measurement:
+    def reset(self, position: FloatArray) -> Measurement:
         """Rest at ``position`` (n_joints,), rad."""
         ...
 
-    def step(self, torque: Array) -> Measurement:
+    def step(self, torque: FloatArray) -> Measurement:
         """Apply a torque (n_joints,), Nm, for one cycle."""
         ...
 
@@ -71,17 +69,17 @@ class TrackingResult:
         Share of the learned torque that was used.
     """
 
-    time: Array
-    desired: Array
-    desired_velocity: Array
-    desired_acceleration: Array
-    position: Array
-    velocity: Array
-    torque: Array
-    feedforward: Array
-    pd: Array
-    std: Array
-    gate: Array
+    time: FloatArray
+    desired: FloatArray
+    desired_velocity: FloatArray
+    desired_acceleration: FloatArray
+    position: FloatArray
+    velocity: FloatArray
+    torque: FloatArray
+    feedforward: FloatArray
+    pd: FloatArray
+    std: FloatArray
+    gate: FloatArray
 
     @property
     def mean_squared_error(self) -> float:
@@ -136,7 +134,7 @@ def _answer(controller: TrackingController, measurement: Measurement) -> Command
 
 
 def _result(commands: list[Command]) -> TrackingResult:
-    def rows(value: Callable[[Command], object]) -> Array:
+    def rows(value: Callable[[Command], object]) -> FloatArray:
         return np.array([value(command) for command in commands])
 
     times = rows(lambda command: command.time)

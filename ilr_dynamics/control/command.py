@@ -6,16 +6,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control.feedforward import FeedForwardTorque
 from ilr_dynamics.control.joint_path import Reference
 from ilr_dynamics.control.modes import Mode
 
 __all__ = ["Command"]
-
-Array = NDArray[np.float64]
 
 
 # A tuple, as one is made in every cycle: a frozen dataclass takes three times as long to make.
@@ -45,11 +41,11 @@ class Command(NamedTuple):
 
     time: float
     mode: Mode
-    torque: Array
+    torque: FloatArray
     feedforward: FeedForwardTorque
-    pd: Array
+    pd: FloatArray
     reference: Reference
-    position: Array
-    velocity: Array
+    position: FloatArray
+    velocity: FloatArray
     limited: bool
     prepared: bool

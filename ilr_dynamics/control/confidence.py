@@ -7,15 +7,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control._comparisons import within
 from ilr_dynamics.control._validation import finite, freeze, non_negative
 from ilr_dynamics.exceptions import InvalidParameterError
 
 __all__ = ["ConfidenceGate"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,8 +39,8 @@ class ConfidenceGate:
 
     unseen_trusted: float
     unseen_refused: float
-    std_trusted: Array
-    std_refused: Array
+    std_trusted: FloatArray
+    std_refused: FloatArray
 
     def __post_init__(self) -> None:
         n_joints = np.size(self.std_trusted)
@@ -59,7 +57,7 @@ class ConfidenceGate:
                 f"{self.unseen_trusted:g} and {self.unseen_refused:g}"
             )
 
-    def share(self, unseen_weight: float, std: Array) -> float:
+    def share(self, unseen_weight: float, std: FloatArray) -> float:
         """Return the share of the torque to use, in [0, 1].
 
         Parameters

@@ -5,11 +5,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ilr_dynamics.arrays import FloatArray
 
 __all__ = ["Crossfade"]
-
-Array = NDArray[np.float64]
 
 
 class Crossfade:
@@ -28,8 +27,8 @@ class Crossfade:
 
     def __init__(self, n_joints: int, duration: float) -> None:
         self._duration = duration
-        self._last: Array = np.zeros(n_joints)
-        self._difference: Array | None = None
+        self._last: FloatArray = np.zeros(n_joints)
+        self._difference: FloatArray | None = None
         self._start: float | None = None
 
     def begin(self) -> None:
@@ -37,7 +36,7 @@ class Crossfade:
         self._start = None
         self._difference = self._last
 
-    def __call__(self, torque: Array, time: float) -> Array:
+    def __call__(self, torque: FloatArray, time: float) -> FloatArray:
         """Return the faded torque (n_joints,), Nm.
 
         Parameters
@@ -52,7 +51,7 @@ class Crossfade:
         self._last = torque
         return torque
 
-    def _fade(self, difference: Array, torque: Array, time: float) -> Array:
+    def _fade(self, difference: FloatArray, torque: FloatArray, time: float) -> FloatArray:
         if self._start is None:
             self._start = time
             self._difference = difference = difference - torque

@@ -7,13 +7,11 @@ from __future__ import annotations
 from collections import deque
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control._comparisons import within
 
 __all__ = ["DriverWatch"]
-
-Array = NDArray[np.float64]
 
 # Commands that the torque at work may be the answer to: a driver is a few cycles late.
 _CYCLES = 10
@@ -35,11 +33,11 @@ class DriverWatch:
         For how long it may be farther, s; until it was once within, at least a second.
     """
 
-    def __init__(self, tolerance: Array | None, timeout: float) -> None:
+    def __init__(self, tolerance: FloatArray | None, timeout: float) -> None:
         self._tolerance = tolerance
         self._timeout = timeout
         self._first_timeout = max(timeout, _CONNECTION_TIME)
-        self._commands: deque[Array] = deque(maxlen=_CYCLES)
+        self._commands: deque[FloatArray] = deque(maxlen=_CYCLES)
         self._since: float | None = None
         self._followed = False
 
@@ -49,11 +47,13 @@ class DriverWatch:
         self._since = None
         self._followed = False
 
-    def commanded(self, torque: Array) -> None:
+    def commanded(self, torque: FloatArray) -> None:
         """Note a command (n_joints,), Nm."""
         self._commands.append(torque)
 
-    def violation(self, time: float, effort: Array | None, joints: tuple[str, ...]) -> str | None:
+    def violation(
+        self, time: float, effort: FloatArray | None, joints: tuple[str, ...]
+    ) -> str | None:
         """
         Return what is wrong with the driver's answer, or None.
 

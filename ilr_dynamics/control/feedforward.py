@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control.confidence import ConfidenceGate
 from ilr_dynamics.control.joint_path import Reference
 
@@ -19,8 +19,6 @@ __all__ = [
     "NoFeedForward",
     "RigidBodyFeedForward",
 ]
-
-Array = NDArray[np.float64]
 
 
 # A tuple, as one is made in every cycle: a frozen dataclass takes three times as long to make.
@@ -41,8 +39,8 @@ class FeedForwardTorque(NamedTuple):
         Share of a learned torque in ``torque``, in [0, 1].
     """
 
-    torque: Array
-    std: Array
+    torque: FloatArray
+    std: FloatArray
     component: int = -1
     unseen_weight: float = 0.0
     gate: float = 0.0
@@ -59,11 +57,13 @@ class FeedForward(Protocol):
 class InverseDynamics(Protocol):
     """The part of a rigid-body model that is used here."""
 
-    def inverse_dynamics(self, position: Array, velocity: Array, acceleration: Array) -> Array:
+    def inverse_dynamics(
+        self, position: FloatArray, velocity: FloatArray, acceleration: FloatArray
+    ) -> FloatArray:
         """Return the torque (n_joints,), Nm, gravity included."""
         ...
 
-    def gravity(self, position: Array) -> Array:
+    def gravity(self, position: FloatArray) -> FloatArray:
         """Return the torque (n_joints,), Nm, that holds the arm against gravity."""
         ...
 
@@ -72,12 +72,12 @@ class Prediction(Protocol):
     """Answer of a learned model to one query."""
 
     @property
-    def mean(self) -> Array:
+    def mean(self) -> FloatArray:
         """Predicted torque (n_joints,), Nm."""
         ...
 
     @property
-    def std(self) -> Array:
+    def std(self) -> FloatArray:
         """Predictive standard deviation (n_joints,), Nm."""
         ...
 
@@ -100,7 +100,7 @@ class Predictor(Protocol):
         """Whether it has a global model that predicts where no local one has data."""
         ...
 
-    def query(self, x: Array) -> Prediction:
+    def query(self, x: FloatArray) -> Prediction:
         """Predict at x = [q, qd, qdd], (3 * n_joints,)."""
         ...
 

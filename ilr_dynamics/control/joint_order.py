@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import IndexArray
 from ilr_dynamics.exceptions import InvalidDataError
 
 __all__ = ["joint_order"]
@@ -16,7 +16,7 @@ __all__ = ["joint_order"]
 
 def joint_order(
     names: Sequence[str], joints: Sequence[str], *, allow_extra: bool = False
-) -> NDArray[np.intp]:
+) -> IndexArray:
     """Find where each of ``joints`` stands in ``names``.
 
     Parameters

@@ -9,14 +9,13 @@ from math import factorial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.control.quintics import BEZIER, HERMITE, basis
 from ilr_dynamics.exceptions import TrajectoryError
 
 __all__ = ["JointPath", "Reference"]
-
-Array = NDArray[np.float64]
 
 # In rad/s. One count of a 4096-count encoder behind a gear of 42 is 4e-5 rad.
 _REST_VELOCITY = 1e-3
@@ -32,9 +31,9 @@ class Reference(NamedTuple):
         In rad, rad/s and rad/s^2.
     """
 
-    position: Array
-    velocity: Array
-    acceleration: Array
+    position: FloatArray
+    velocity: FloatArray
+    acceleration: FloatArray
 
     @classmethod
     def at_rest(cls, position: ArrayLike) -> Reference:
@@ -81,7 +80,7 @@ class JointPath:
             "velocities": velocities,
             "accelerations": accelerations,
         }
-        self.fields: tuple[Array, ...] = tuple(
+        self.fields: tuple[FloatArray, ...] = tuple(
             _checked_field(name, values, len(self.times))
             for name, values in given.items()
             if values is not None
@@ -101,7 +100,7 @@ class JointPath:
         self._last = Reference.at_rest(self.positions[-1])
 
     @property
-    def positions(self) -> Array:
+    def positions(self) -> FloatArray:
         """Positions at the points, (n_points, n_joints), rad."""
         return self.fields[0]
 
@@ -164,8 +163,8 @@ class JointPath:
         return Reference(position, velocity, acceleration)
 
     def sample_inside(
-        self, n_per_segment: int, segments: NDArray[np.intp] | slice = slice(None)
-    ) -> tuple[Array, Array, Array]:
+        self, n_per_segment: int, segments: IndexArray | slice = slice(None)
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Evaluate every segment, or some, at evenly spaced times, both ends included.
 
         Returns
@@ -185,7 +184,7 @@ class JointPath:
         shape = (-1, self.n_joints)
         return times.ravel(), positions.reshape(shape), velocities.reshape(shape)
 
-    def bounding_points(self) -> tuple[Array, Array]:
+    def bounding_points(self) -> tuple[FloatArray, FloatArray]:
         """Return points of every segment between the extremes of which it stays.
 
         Returns
@@ -238,7 +237,7 @@ class JointPath:
         fields = [np.vstack((row, field)) for row, field in zip(earlier, self.fields, strict=True)]
         return JointPath(np.append(time, self.times), *fields)
 
-    def _segments(self) -> Array:
+    def _segments(self) -> FloatArray:
         """Coefficients in normalised time, (6, n_segments, n_joints), of all segments at once."""
         durations = np.diff(self.times)[:, None]
         scaled = [field[:-1] * durations**order for order, field in enumerate(self.fields)]
@@ -246,12 +245,12 @@ class JointPath:
         return _of_each_segment(HERMITE[self.degree], np.stack(scaled))
 
 
-def _of_each_segment(matrix: Array, values: Array) -> Array:
+def _of_each_segment(matrix: FloatArray, values: FloatArray) -> FloatArray:
     """Map what each segment has, (n, n_segments, n_joints), by a matrix (m, n), all at once."""
     return (matrix @ values.reshape(len(values), -1)).reshape(len(matrix), *values.shape[1:])
 
 
-def _checked_times(times: ArrayLike) -> Array:
+def _checked_times(times: ArrayLike) -> FloatArray:
     values = np.array(times, dtype=float)
     if values.ndim != 1 or len(values) == 0:
         raise TrajectoryError(f"expected at least one point, got times of shape {values.shape}")
@@ -267,7 +266,7 @@ def _checked_times(times: ArrayLike) -> Array:
     return _read_only(values)
 
 
-def _checked_field(name: str, values: ArrayLike, n_points: int) -> Array:
+def _checked_field(name: str, values: ArrayLike, n_points: int) -> FloatArray:
     array = np.array(values, dtype=float)
     if array.ndim != 2 or len(array) != n_points or array.shape[1] == 0:
         raise TrajectoryError(
@@ -279,11 +278,11 @@ def _checked_field(name: str, values: ArrayLike, n_points: int) -> Array:
     return _read_only(array)
 
 
-def _first_bad(values: Array) -> tuple[int, ...]:
+def _first_bad(values: FloatArray) -> tuple[int, ...]:
     return tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
 
 
-def _read_only(values: ArrayLike) -> Array:
+def _read_only(values: ArrayLike) -> FloatArray:
     array = np.array(values, dtype=float)
     array.setflags(write=False)
     return array

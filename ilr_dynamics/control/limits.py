@@ -7,15 +7,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import BoolArray, FloatArray
 from ilr_dynamics.control._validation import freeze, non_negative, per_joint
 from ilr_dynamics.control.joint_path import JointPath
 from ilr_dynamics.exceptions import InvalidParameterError, TrajectoryError
 
 __all__ = ["JointLimits", "check_motion", "check_path", "limit_torque"]
-
-Array = NDArray[np.float64]
 
 # A cubic or quintic between two points may swing beyond both; so many samples show it.
 _SAMPLES_PER_SEGMENT = 25
@@ -49,11 +47,11 @@ class JointLimits:
     """
 
     joints: tuple[str, ...]
-    position_lower: Array
-    position_upper: Array
-    velocity: Array
-    torque: Array
-    torque_rate: Array
+    position_lower: FloatArray
+    position_upper: FloatArray
+    velocity: FloatArray
+    torque: FloatArray
+    torque_rate: FloatArray
 
     def __post_init__(self) -> None:
         for name in ("position_lower", "position_upper"):
@@ -75,7 +73,7 @@ class JointLimits:
                 f"take torques of {self.torque.tolist()} Nm back within {_LONGEST_RELEASE:g} s"
             )
 
-    def reaching(self, position: Array) -> JointLimits:
+    def reaching(self, position: FloatArray) -> JointLimits:
         """Return these limits, widened where ``position`` (n_joints,), rad, lies outside.
 
         An arm that rests beside a stop, within the margin, can then be led back.
@@ -107,7 +105,7 @@ def check_path(path: JointPath, limits: JointLimits) -> None:
         check_motion(*path.sample_inside(_SAMPLES_PER_SEGMENT, segments), limits)
 
 
-def _stay_inside(positions: Array, velocities: Array, limits: JointLimits) -> NDArray[np.bool_]:
+def _stay_inside(positions: FloatArray, velocities: FloatArray, limits: JointLimits) -> BoolArray:
     """Tell which segments (n,) need no closer look, from `JointPath.bounding_points`."""
     inside = positions.min(axis=0) >= limits.position_lower
     inside &= positions.max(axis=0) <= limits.position_upper
@@ -115,7 +113,9 @@ def _stay_inside(positions: Array, velocities: Array, limits: JointLimits) -> ND
     return inside.all(axis=1)
 
 
-def check_motion(times: Array, positions: Array, velocities: Array, limits: JointLimits) -> None:
+def check_motion(
+    times: FloatArray, positions: FloatArray, velocities: FloatArray, limits: JointLimits
+) -> None:
     """Check that a sampled motion keeps to the position and velocity limits.
 
     Parameters
@@ -151,7 +151,9 @@ def check_motion(times: Array, positions: Array, velocities: Array, limits: Join
         )
 
 
-def limit_torque(wanted: Array, previous: Array, limits: JointLimits, elapsed: float) -> Array:
+def limit_torque(
+    wanted: FloatArray, previous: FloatArray, limits: JointLimits, elapsed: float
+) -> FloatArray:
     """Bound a torque and its change since the previous command.
 
     The rate comes last: when a torque limit is lowered below the present command, the command

@@ -7,14 +7,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control._validation import freeze, non_negative
 from ilr_dynamics.control.joint_path import Reference
 
 __all__ = ["Gains", "pd_torque"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,8 +32,8 @@ class Gains:
         If a gain is negative or not finite, or the two differ in length.
     """
 
-    kp: Array
-    kd: Array
+    kp: FloatArray
+    kd: FloatArray
 
     def __post_init__(self) -> None:
         n_joints = np.size(self.kp)
@@ -43,7 +41,9 @@ class Gains:
             freeze(self, name, non_negative(name, getattr(self, name), n_joints))
 
 
-def pd_torque(gains: Gains, reference: Reference, position: Array, velocity: Array) -> Array:
+def pd_torque(
+    gains: Gains, reference: Reference, position: FloatArray, velocity: FloatArray
+) -> FloatArray:
     """Return kp (q_d - q) + kd (qd_d - qd), (n_joints,), Nm.
 
     Parameters

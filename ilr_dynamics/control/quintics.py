@@ -7,14 +7,13 @@ from __future__ import annotations
 from math import comb
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ilr_dynamics.arrays import FloatArray
 
 __all__ = ["BEZIER", "HERMITE", "basis"]
 
-Array = NDArray[np.float64]
 
-
-def basis(u: float, rate: float) -> Array:
+def basis(u: float, rate: float) -> FloatArray:
     """Powers of normalised time u in [0, 1] and their time derivatives, (3, 6)."""
     u2 = u * u
     u3 = u2 * u
@@ -29,7 +28,7 @@ def basis(u: float, rate: float) -> Array:
     )
 
 
-def _hermite(degree: int) -> Array:
+def _hermite(degree: int) -> FloatArray:
     """Map the fields at u = 0 and u = 1 to six polynomial coefficients, (6, degree + 1)."""
     n_fields = (degree + 1) // 2
     ends = np.vstack([basis(u, 1.0)[:n_fields, : degree + 1] for u in (0.0, 1.0)])

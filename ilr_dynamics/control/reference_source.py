@@ -7,15 +7,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control.joint_path import JointPath, Reference
 from ilr_dynamics.control.limits import JointLimits, check_motion, check_path
 from ilr_dynamics.exceptions import TrajectoryError
 
 __all__ = ["Motion", "ReferenceSource"]
-
-Array = NDArray[np.float64]
 
 # A brake from next to standing still would ask for next to no time and any acceleration.
 _SHORTEST_BRAKE = 0.1
@@ -87,7 +85,7 @@ class ReferenceSource:
         For how long a difference fades, s.
     """
 
-    def __init__(self, position: Array, time: float, fade_time: float) -> None:
+    def __init__(self, position: FloatArray, time: float, fade_time: float) -> None:
         self._fade_time = fade_time
         self._time = time
         self._reference = Reference.at_rest(position)
@@ -127,13 +125,13 @@ class ReferenceSource:
         """Hold the position desired at ``time``, whatever the velocity there."""
         self.hold(self.advance(time).position)
 
-    def hold(self, position: Array) -> None:
+    def hold(self, position: FloatArray) -> None:
         """Hold ``position`` (n_joints,), rad, from now on."""
         self._motion = Motion()
         self._reference = Reference.at_rest(position)
 
     def follow(
-        self, path: JointPath, start: float | None, limits: JointLimits, tolerance: Array
+        self, path: JointPath, start: float | None, limits: JointLimits, tolerance: FloatArray
     ) -> None:
         """Follow a path from the present reference on.
 
@@ -239,7 +237,7 @@ class ReferenceSource:
         )
 
     def _difference(
-        self, target: Reference, joints: tuple[str, ...], tolerance: Array
+        self, target: Reference, joints: tuple[str, ...], tolerance: FloatArray
     ) -> JointPath:
         now = self._reference
         distance = now.position - target.position
@@ -267,7 +265,7 @@ def _sum(a: Reference, b: Reference) -> Reference:
     )
 
 
-def _release_time(now: Reference, velocity_limits: Array) -> float:
+def _release_time(now: Reference, velocity_limits: FloatArray) -> float:
     """Time in which the acceleration fades while no joint becomes faster than it may, s."""
     size = np.abs(now.acceleration)
     room = np.maximum(velocity_limits - np.sign(now.acceleration) * now.velocity, 0.0)

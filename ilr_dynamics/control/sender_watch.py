@@ -7,13 +7,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import BoolArray, FloatArray
 from ilr_dynamics.control.supervision import Supervision
 
 __all__ = ["SenderWatch"]
-
-Array = NDArray[np.float64]
 
 # How far two senders of one arm's states may be apart, rad, beside what it moves in between.
 _AGREEMENT = 0.005
@@ -76,7 +74,7 @@ class SenderWatch:
         self,
         time: float,
         received: float,
-        position: Array,
+        position: FloatArray,
         sender: Hashable | None,
         fits: bool,
         supervision: Supervision,
@@ -134,7 +132,7 @@ class SenderWatch:
         return self._verdict(found, supervision, joints)
 
     def _find(
-        self, time: float, position: Array, sender: Hashable | None, supervision: Supervision
+        self, time: float, position: FloatArray, sender: Hashable | None, supervision: Supervision
     ) -> _Sender | None:
         assert self._believed is not None
         for known in (self._believed, *self._others):
@@ -227,7 +225,7 @@ class _Sender:
     """Whoever sent a series of states."""
 
     def __init__(
-        self, identity: Hashable | None, time: float, received: float, position: Array
+        self, identity: Hashable | None, time: float, received: float, position: FloatArray
     ) -> None:
         self.identity = identity
         self.time = self.began_time = time
@@ -239,7 +237,7 @@ class _Sender:
         self._first = position.tolist()
         self.interval = 0.0
 
-    def heard(self, time: float, received: float, position: Array) -> None:
+    def heard(self, time: float, received: float, position: FloatArray) -> None:
         """Note a further state."""
         self.count += 1
         self.interval = received - self.received
@@ -252,14 +250,14 @@ class _Sender:
         usual = min(self.interval, _LONGEST_INTERVAL)
         return now - self.received > max(timeout, 2.0 * usual)
 
-    def may_continue(self, time: float, position: Array, supervision: Supervision) -> bool:
+    def may_continue(self, time: float, position: FloatArray, supervision: Supervision) -> bool:
         """Whether a state can be this sender's next, or be of its last few moments."""
         elapsed = abs(time - self.time)
         if elapsed > supervision.input_timeout:
             return False
         return not supervision.has_jumped(position - self.position, elapsed).any()
 
-    def differs(self, believed: _Sender, supervision: Supervision) -> NDArray[np.bool_]:
+    def differs(self, believed: _Sender, supervision: Supervision) -> BoolArray:
         """Tell of which joints (n_joints,) this sender says something else than another."""
         # By stamps of different clocks they may be far apart.
         apart = min(

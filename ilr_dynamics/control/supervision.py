@@ -7,16 +7,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import BoolArray, FloatArray
 from ilr_dynamics.control._comparisons import within
 from ilr_dynamics.control._validation import freeze, non_negative
 from ilr_dynamics.control.joint_path import Reference
 from ilr_dynamics.exceptions import InvalidParameterError
 
 __all__ = ["Supervision"]
-
-Array = NDArray[np.float64]
 
 # Of a position from one state to the next, whatever the time between them, rad: encoders are
 # coarse, and stamps not exact.
@@ -48,9 +46,9 @@ class Supervision:
         fades out over this time, s.
     """
 
-    start_tolerance: Array
-    tracking_error: Array
-    velocity: Array
+    start_tolerance: FloatArray
+    tracking_error: FloatArray
+    velocity: FloatArray
     input_timeout: float = 0.1
     deceleration: float = 5.0
     let_down_time: float | None = None
@@ -66,7 +64,11 @@ class Supervision:
                 raise InvalidParameterError(f"{name} must be positive and finite, got {value:g}")
 
     def violation(
-        self, reference: Reference, position: Array, velocity: Array, joints: tuple[str, ...]
+        self,
+        reference: Reference,
+        position: FloatArray,
+        velocity: FloatArray,
+        joints: tuple[str, ...],
     ) -> str | None:
         """Return what is wrong with the measured state, or None.
 
@@ -95,7 +97,7 @@ class Supervision:
             )
         return None
 
-    def jump(self, change: Array, elapsed: float, joints: tuple[str, ...]) -> str | None:
+    def jump(self, change: FloatArray, elapsed: float, joints: tuple[str, ...]) -> str | None:
         """Return what is wrong with a change of the measured position, or None.
 
         Twice as fast as the bound on velocities, and then some, an arm does not move: a bit is
@@ -121,7 +123,7 @@ class Supervision:
             f"expected at most {largest[joint]:.3f} rad"
         )
 
-    def has_jumped(self, change: Array, elapsed: float) -> NDArray[np.bool_]:
+    def has_jumped(self, change: FloatArray, elapsed: float) -> BoolArray:
         """Tell which joints' positions (n_joints,) have changed by more than an arm can move.
 
         As `jump`.
@@ -129,7 +131,7 @@ class Supervision:
         # Written so that a change that is not a number is one.
         return ~(np.abs(change) <= self._largest_change(elapsed))
 
-    def _largest_change(self, elapsed: float) -> Array:
+    def _largest_change(self, elapsed: float) -> FloatArray:
         return _JUMP + 2.0 * elapsed * self.velocity
 
     def held_share(self, since_fault: float) -> float:

@@ -8,8 +8,8 @@ import math
 from collections.abc import Callable, Hashable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control._comparisons import all_finite
 from ilr_dynamics.control.command import Command
 from ilr_dynamics.control.crossfade import Crossfade
@@ -25,8 +25,6 @@ from ilr_dynamics.control.supervision import Supervision
 from ilr_dynamics.exceptions import TrajectoryError
 
 __all__ = ["TrackingController"]
-
-Array = NDArray[np.float64]
 
 
 class TrackingController:
@@ -132,8 +130,8 @@ class TrackingController:
         self._blind = False
         self._blind_since = 0.0
         self._time = -math.inf
-        self._position: Array = np.zeros(n_joints)
-        self._torque: Array = np.zeros(n_joints)
+        self._position: FloatArray = np.zeros(n_joints)
+        self._torque: FloatArray = np.zeros(n_joints)
         self._crossfade = Crossfade(n_joints, self._feedforward_fade)
         self._source = ReferenceSource(self._position, self._time, self._reference_fade)
         self._lookahead = Lookahead(self._period)
@@ -198,8 +196,8 @@ class TrackingController:
     def step(
         self,
         time: float,
-        position: Array,
-        velocity: Array,
+        position: FloatArray,
+        velocity: FloatArray,
         *,
         sender: Hashable | None = None,
         received: float | None = None,
@@ -212,7 +210,7 @@ class TrackingController:
     def admit(
         self,
         time: float,
-        position: Array,
+        position: FloatArray,
         sender: Hashable | None = None,
         received: float | None = None,
     ) -> bool:
@@ -257,7 +255,7 @@ class TrackingController:
         self.refusal = refusal
         return False
 
-    def answer(self, time: float, position: Array, velocity: Array) -> Command | None:
+    def answer(self, time: float, position: FloatArray, velocity: FloatArray) -> Command | None:
         """Answer a joint state that was admitted.
 
         Parameters
@@ -322,7 +320,7 @@ class TrackingController:
         else:
             self._lookahead.prepare(self._time, self._feedforward, self._source)
 
-    def step_blind(self, silence: float) -> Array | None:
+    def step_blind(self, silence: float) -> FloatArray | None:
         """Go to fault because joint states have stopped coming, and let the arm down.
 
         A driver that goes on with the last torque it was sent would otherwise do so for ever.
@@ -355,7 +353,7 @@ class TrackingController:
                 wanted = share * carried
         return self._toward(wanted)
 
-    def step_release(self) -> Array | None:
+    def step_release(self) -> FloatArray | None:
         """Take the torque back, one period after the other, before nothing is sent any more.
 
         Returns
@@ -367,7 +365,7 @@ class TrackingController:
             return None
         return self._toward(np.zeros_like(self._torque))
 
-    def _unfit(self, elapsed: float, position: Array) -> str | None:
+    def _unfit(self, elapsed: float, position: FloatArray) -> str | None:
         """Return why a state cannot follow the last one, or None."""
         timeout = self.supervision.input_timeout
         if self._mode is Mode.WAITING or abs(elapsed) > timeout:
@@ -383,20 +381,20 @@ class TrackingController:
         self._clock += step if 0.0 < step <= self.supervision.input_timeout else self._period
         return self._clock
 
-    def _contradict(self, time: float, position: Array) -> None:
+    def _contradict(self, time: float, position: FloatArray) -> None:
         if self._mode is Mode.WAITING:
             self._begin(time, position)
         self._fail(self._senders.contradiction)
         self._contradicted = self._blind = True
 
-    def _toward(self, wanted: Array) -> Array:
+    def _toward(self, wanted: FloatArray) -> FloatArray:
         self._torque = limit_torque(wanted, self._torque, self.limits, self._period)
         return self._torque
 
     def _enter(self, event: Event) -> None:
         self._mode = TRANSITIONS[self._mode, event]
 
-    def _begin(self, time: float, position: Array) -> None:
+    def _begin(self, time: float, position: FloatArray) -> None:
         self._enter(Event.STATE)
         self._time, self._position = time - self._period, position
         self._source = ReferenceSource(position, time, self._reference_fade)
@@ -410,7 +408,7 @@ class TrackingController:
         self._source = ReferenceSource(self._position, self._time, self._reference_fade)
         self._crossfade.begin()
 
-    def _supervised_reference(self, velocity: Array) -> Reference:
+    def _supervised_reference(self, velocity: FloatArray) -> Reference:
         if self._mode is Mode.FAULT:
             self._yield(velocity)
             return self._source.advance(self._time)
@@ -425,7 +423,7 @@ class TrackingController:
         self._fail(violation)
         return self._source.advance(self._time)
 
-    def _yield(self, velocity: Array) -> None:
+    def _yield(self, velocity: FloatArray) -> None:
         """Hold an arm that is led away, or races, where it is now: the PD must not pull."""
         violation = self.supervision.violation(
             self._source.reference, self._position, velocity, self.limits.joints
@@ -457,7 +455,7 @@ class TrackingController:
         faded = self._crossfade(raw.torque, self._time)
         return raw if faded is raw.torque else raw._replace(torque=faded), ahead is not None
 
-    def _wanted(self, feedforward: Array, pd: Array, velocity: Array) -> Array:
+    def _wanted(self, feedforward: FloatArray, pd: FloatArray, velocity: FloatArray) -> FloatArray:
         if self._mode is not Mode.FAULT:
             return feedforward + pd
         share = self.supervision.held_share(self._time - self._fault_time)

@@ -7,11 +7,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ilr_dynamics.arrays import FloatArray
 
 __all__ = ["VelocityCheck"]
-
-Array = NDArray[np.float64]
 
 # Length of a block, s: long beside the delay of filtered velocities (some tens of ms).
 _BLOCK = 0.1
@@ -68,7 +67,7 @@ class VelocityCheck:
         self._position = self._sum
         self._count = 0
 
-    def add(self, time: float, position: Array, velocity: Array) -> bool:
+    def add(self, time: float, position: FloatArray, velocity: FloatArray) -> bool:
         """Count a state, and return whether the velocities are wrong.
 
         Parameters
@@ -92,13 +91,13 @@ class VelocityCheck:
             self._end(time, position)
         return bool(self.verdict)
 
-    def _begin(self, time: float, position: Array) -> None:
+    def _begin(self, time: float, position: FloatArray) -> None:
         self._start = self._last = time
         self._position = position
         self._sum[:] = 0.0
         self._count = 0
 
-    def _end(self, time: float, position: Array) -> None:
+    def _end(self, time: float, position: FloatArray) -> None:
         duration = time - self._start
         change = position - self._position
         row = self._blocks % _BLOCKS
@@ -128,7 +127,7 @@ class VelocityCheck:
                 "change of its positions: expected 1, velocities in rad/s"
             )
 
-    def _smallest(self, size: Array) -> Array:
+    def _smallest(self, size: FloatArray) -> FloatArray:
         """Least slope that a filter leaves of velocities with these sums of squares."""
         change = np.diff(np.roll(self._moved, -self._blocks, axis=0), axis=0) / _BLOCK
         return np.asarray(_SMALLEST / (1.0 + _FILTER**2 * (change**2).sum(axis=0) / size))

@@ -7,13 +7,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.exceptions import InvalidParameterError
 
 __all__ = ["VelocityEstimate"]
-
-Array = NDArray[np.float64]
 
 
 class VelocityEstimate:
@@ -47,7 +45,7 @@ class VelocityEstimate:
         self._time = -math.inf
         self._position = self._velocity = self._nothing
 
-    def __call__(self, time: float, position: Array) -> Array:
+    def __call__(self, time: float, position: FloatArray) -> FloatArray:
         """Return the velocity (n_joints,), rad/s.
 
         Parameters

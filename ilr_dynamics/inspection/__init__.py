@@ -2,8 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is wrong with a recording, before anything learns from it."""
 
-from .finding import KINDS, Finding, Severity
-from .inspect_recording import Inspection, inspect_recording, with_model_torque, with_samples
+from ilr_dynamics.inspection.finding import KINDS, Finding, Severity
+from ilr_dynamics.inspection.inspect_recording import (
+    Inspection,
+    inspect_recording,
+    with_model_torque,
+    with_samples,
+)
 
 __all__ = [
     "KINDS",

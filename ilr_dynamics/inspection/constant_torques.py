@@ -7,15 +7,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..learning.plausibility import constant_joints
-from .evidence import Evidence
-from .finding import Finding, Severity
+from ilr_dynamics.arrays import BoolArray, FloatArray
+from ilr_dynamics.inspection.evidence import Evidence
+from ilr_dynamics.inspection.finding import Finding, Severity
+from ilr_dynamics.learning.plausibility import constant_joints
 
 __all__ = ["constant_torques"]
-
-Array = NDArray[np.float64]
 
 # Of what a joint's torque changes by on its way, by the description: less is none.
 NO_SHARE = 0.02
@@ -51,7 +49,7 @@ def constant_torques(evidence: Evidence) -> Iterator[Finding]:
         yield from _zero_for_a_while(evidence, int(j))
 
 
-def _constant(evidence: Evidence) -> NDArray[np.bool_]:
+def _constant(evidence: Evidence) -> BoolArray:
     """Whether each joint's torque says nothing, (n_joints,)."""
     Y = evidence.samples.Y
     constant = np.zeros(Y.shape[1], dtype=bool)
@@ -66,7 +64,7 @@ def _constant(evidence: Evidence) -> NDArray[np.bool_]:
     return constant
 
 
-def _correlation(one: Array, other: Array) -> Array:
+def _correlation(one: FloatArray, other: FloatArray) -> FloatArray:
     """Size of the correlation (n_joints,) of torques (n, n_joints)."""
     one, other = one - one.mean(axis=0), other - other.mean(axis=0)
     size = np.linalg.norm(one, axis=0) * np.linalg.norm(other, axis=0)

@@ -8,19 +8,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.ndimage import minimum_filter1d
 
-from ..recording import Recording, Samples, SampleSettings, training_samples
-from ..recording.joint_state import NANOSECONDS
-from ..robot.description import RobotDescription
-from ..robot.rigid_body import RigidBodyModel
-from .spread_states import spread_states
+from ilr_dynamics.arrays import BoolArray, FloatArray, IndexArray
+from ilr_dynamics.inspection.spread_states import spread_states
+from ilr_dynamics.recording import Recording, Samples, SampleSettings, training_samples
+from ilr_dynamics.recording.joint_state import NANOSECONDS
+from ilr_dynamics.robot.description import RobotDescription
+from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
 __all__ = ["ENOUGH_ROWS", "GRAVITY", "SIGN_SPEEDS", "Evidence", "MotionTerms", "motion_terms"]
-
-Array = NDArray[np.float64]
-Rows = NDArray[np.intp]
 
 GRAVITY = np.array([0.0, 0.0, -9.81])
 GRAVITY.flags.writeable = False
@@ -60,12 +57,12 @@ class MotionTerms:
         For a mass and its first moments at the last joint, Nm/kg and Nm/(kg m).
     """
 
-    torque: Array
-    gravity: Array
-    load: Array
+    torque: FloatArray
+    gravity: FloatArray
+    load: FloatArray
 
 
-def motion_terms(model: RigidBodyModel, X: Array) -> MotionTerms:
+def motion_terms(model: RigidBodyModel, X: FloatArray) -> MotionTerms:
     """
     Ask the rigid-body model for the terms of its torque.
 
@@ -130,7 +127,7 @@ class Evidence:
         self.nominal_gravity = np.zeros(3) if compensated else GRAVITY
 
     @cached_property
-    def rows(self) -> Rows:
+    def rows(self) -> IndexArray:
         """Samples that are compared, spread over the recording."""
         n = self.samples.n_used
         if self._centres is None:
@@ -152,13 +149,13 @@ class Evidence:
         return self.duration / len(self.rows)
 
     @cached_property
-    def moving(self) -> NDArray[np.bool_]:
+    def moving(self) -> BoolArray:
         """Whether each joint moves, shape (n_joints,)."""
         n = len(self.joints)
         return np.asarray(np.ptp(self.samples.X[:, :n], axis=0) >= MOVES)
 
     @cached_property
-    def slipping(self) -> NDArray[np.bool_]:
+    def slipping(self) -> BoolArray:
         """Whether each joint slips at the rows and around them, shape (n, n_joints).
 
         The filter smears what a joint that sticks is held by into the motion before and after.
@@ -170,7 +167,7 @@ class Evidence:
         gone = [self._since_turned(joint) for joint in range(n)]
         return np.asarray(slips & (np.column_stack(gone) > TURNED))
 
-    def _since_turned(self, joint: int) -> Array:
+    def _since_turned(self, joint: int) -> FloatArray:
         """How far a joint went since it last turned round, at the rows (n,), rad."""
         n = len(self.joints)
         position, velocity = self.samples.X[:, joint], self.samples.X[:, n + joint]
@@ -181,7 +178,7 @@ class Evidence:
         return np.asarray(np.abs(position[self.rows] - position[last]))
 
     @cached_property
-    def described(self) -> Array:
+    def described(self) -> FloatArray:
         """Torque of the described bodies at the rows, (n, n_joints), with the weight it holds."""
         assert self.terms is not None
         return self.terms.torque + self.terms.gravity @ self.nominal_gravity
@@ -198,7 +195,7 @@ class Evidence:
             return None
         return motion_terms(self.model, self.samples.X[self.rows])
 
-    def torque(self, delay: float) -> tuple[Array, NDArray[np.bool_]]:
+    def torque(self, delay: float) -> tuple[FloatArray, BoolArray]:
         """
         Torque that acts at the rows if it acts so much later than it is stamped.
 
@@ -224,7 +221,7 @@ class Evidence:
         torque = (1.0 - share) * self.samples.Y[after - 1] + share * self.samples.Y[after]
         return torque, inside & near
 
-    def friction(self, X: Array) -> Array:
+    def friction(self, X: FloatArray) -> FloatArray:
         """
         Columns of what acts in each joint alone, for its torque to be fitted by.
 

@@ -7,17 +7,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..robot.rigid_body import RigidBodyModel
-from .evidence import Evidence
-from .finding import Finding, Severity
-from .joint_fit import JointFit
-from .joint_torque import OWN
+from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.inspection.evidence import Evidence
+from ilr_dynamics.inspection.finding import Finding, Severity
+from ilr_dynamics.inspection.joint_fit import JointFit
+from ilr_dynamics.inspection.joint_torque import OWN
+from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
 __all__ = ["offset_findings", "unknown_parameters"]
-
-Array = NDArray[np.float64]
 
 # Published mass, its first moments at a tenth of a metre, and its inertia there.
 LEVER = 0.1
@@ -63,7 +61,7 @@ def unknown_parameters(evidence: Evidence) -> Iterator[Finding]:
     )
 
 
-def _strengths(model: RigidBodyModel, X: Array, torque: Array) -> Array:
+def _strengths(model: RigidBodyModel, X: FloatArray, torque: FloatArray) -> FloatArray:
     """By how much combinations of likely changes change torques, in units of these, rms."""
     states = zip(*np.split(X, 3, axis=1), strict=True)
     columns = np.array([model.body_columns(*state) for state in states])

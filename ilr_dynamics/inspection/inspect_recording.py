@@ -10,25 +10,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..blas_threads import one_blas_thread
-from ..exceptions import FileAccessError, IlrDynamicsError, RecordingError
-from ..learning.learn import Progress, ignore_progress, read_states
-from ..learning.settings import LearningSettings
-from ..recording import Recording, Samples, training_samples
-from ..recording.recording import without_jumps
-from ..robot.description import RobotDescription, load_description
-from ..robot.rigid_body import RigidBodyModel
-from .evidence import GRAVITY, Evidence
-from .finding import Finding, Severity
-from .motion_findings import degrees_finding, motion_findings
-from .timing_findings import position_findings, timing_findings
-from .torque_findings import torque_findings
+from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.blas_threads import one_blas_thread
+from ilr_dynamics.exceptions import FileAccessError, IlrDynamicsError, RecordingError
+from ilr_dynamics.inspection.evidence import GRAVITY, Evidence
+from ilr_dynamics.inspection.finding import Finding, Severity
+from ilr_dynamics.inspection.motion_findings import degrees_finding, motion_findings
+from ilr_dynamics.inspection.timing_findings import position_findings, timing_findings
+from ilr_dynamics.inspection.torque_findings import torque_findings
+from ilr_dynamics.learning.learn import Progress, ignore_progress, read_states
+from ilr_dynamics.learning.settings import LearningSettings
+from ilr_dynamics.recording import Recording, Samples, training_samples
+from ilr_dynamics.recording.recording import without_jumps
+from ilr_dynamics.robot.description import RobotDescription, load_description
+from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
 __all__ = ["Inspection", "inspect_recording", "with_model_torque", "with_samples"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -61,10 +59,10 @@ class Inspection:
     findings: tuple[Finding, ...]
     recording: Recording | None = None
     samples: Samples | None = None
-    model_torque: Array | None = None
-    position_limits: Array | None = None
-    torque_limit: Array | None = None
-    velocity_limit: Array | None = None
+    model_torque: FloatArray | None = None
+    position_limits: FloatArray | None = None
+    torque_limit: FloatArray | None = None
+    velocity_limit: FloatArray | None = None
     unusable: IlrDynamicsError | None = None
 
     def required_samples(self) -> Samples:
@@ -226,7 +224,7 @@ def _findings(
     return tuple(found), recording
 
 
-def _as_array(values: Sequence[float] | None) -> Array | None:
+def _as_array(values: Sequence[float] | None) -> FloatArray | None:
     return None if values is None else np.asarray(values, dtype=float)
 
 

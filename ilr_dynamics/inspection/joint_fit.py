@@ -7,22 +7,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .evidence import ENOUGH_ROWS, Evidence
-from .joint_torque import FIRST_GUESS, LEAST_LEFT, JointTorque, body_columns, own_columns
-from .torque_ripple import ripple_columns
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.inspection.evidence import ENOUGH_ROWS, Evidence
+from ilr_dynamics.inspection.joint_torque import (
+    FIRST_GUESS,
+    LEAST_LEFT,
+    JointTorque,
+    body_columns,
+    own_columns,
+)
+from ilr_dynamics.inspection.torque_ripple import ripple_columns
 
 __all__ = ["JointFit", "joint_fits", "tried_delays"]
-
-Array = NDArray[np.float64]
 
 # Delays that are tried, s. They are whole periods: between states a torque is a mean of two, with
 # less noise, which would look like a better fit.
 FIRST, LAST = -0.02, 0.04
 
 
-def tried_delays(evidence: Evidence) -> Array:
+def tried_delays(evidence: Evidence) -> FloatArray:
     """Delays (m,) at which torques are laid beside the motion, s."""
     period = evidence.recording.period
     return period * np.arange(np.floor(FIRST / period), np.ceil(LAST / period) + 1.0)
@@ -49,11 +53,11 @@ class JointFit:
     """
 
     joint: int
-    rows: NDArray[np.intp]
-    y: Array
+    rows: IndexArray
+    y: FloatArray
     size: float
-    bodies: Array
-    own: Array
+    bodies: FloatArray
+    own: FloatArray
 
     @property
     def least(self) -> float:
@@ -70,7 +74,7 @@ class JointFit:
         """Model in which the bodies are those of the description."""
         return JointTorque(self.own, FIRST_GUESS * self.size)
 
-    def left(self, evidence: Evidence, delay: float) -> Array:
+    def left(self, evidence: Evidence, delay: float) -> FloatArray:
         """What the described bodies leave of the torque (n,) that acts so much later, Nm."""
         torque, _ = evidence.torque(delay)
         return np.asarray((torque - evidence.described)[self.rows, self.joint])

@@ -13,13 +13,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .evidence import SIGN_SPEEDS, Evidence
+from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.inspection.evidence import SIGN_SPEEDS, Evidence
 
 __all__ = ["JointTorque", "body_columns", "own_columns"]
-
-Array = NDArray[np.float64]
 
 # Speeds below which friction rises (Stribeck), rad/s: what is known of harmonic drives and cables.
 STRIBECK_SPEEDS = (0.03, 0.06, 0.12)
@@ -56,10 +54,10 @@ class JointTorque:
         Standard deviation of e, Nm.
     """
 
-    columns: Array
+    columns: FloatArray
     level: float
 
-    def residual(self, y: Array) -> Array:
+    def residual(self, y: FloatArray) -> FloatArray:
         """What the model leaves of torques (..., n), Nm."""
         A = self.columns
         gram = A.T @ A
@@ -68,13 +66,13 @@ class JointTorque:
         product = np.reshape(y @ A, (-1, A.shape[1]))
         return np.asarray(y - np.reshape(np.linalg.solve(gram, product.T).T @ A.T, y.shape))
 
-    def coefficients(self, y: Array) -> tuple[Array, Array]:
+    def coefficients(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Coefficients (C,) of one torque (n,), and their standard deviations if e is white."""
         A = self.columns
         inverse = np.linalg.inv(A.T @ A + self.level**2 * np.eye(A.shape[1]))
         return inverse @ (A.T @ y), self.level * np.sqrt(np.diag(inverse))
 
-    def settled(self, y: Array, least: float) -> JointTorque:
+    def settled(self, y: FloatArray, least: float) -> JointTorque:
         """Return the model with the level that fits the best of some torques (m, n)."""
         model = self
         for _ in range(N_GUESSES):
@@ -82,12 +80,12 @@ class JointTorque:
             model = replace(model, level=max(float(left), least))
         return model
 
-    def widened(self, columns: Array) -> JointTorque:
+    def widened(self, columns: FloatArray) -> JointTorque:
         """Return the model with more columns (n, m)."""
         return replace(self, columns=np.hstack([self.columns, columns]))
 
 
-def body_columns(evidence: Evidence, joint: int) -> Array:
+def body_columns(evidence: Evidence, joint: int) -> FloatArray:
     """Columns (n, 8), Nm, of what may be wrong with the description, at the rows."""
     terms = evidence.terms
     assert terms is not None
@@ -100,7 +98,7 @@ def body_columns(evidence: Evidence, joint: int) -> Array:
     )
 
 
-def own_columns(evidence: Evidence, joint: int) -> Array:
+def own_columns(evidence: Evidence, joint: int) -> FloatArray:
     """
     Columns of friction, rotor and a constant of one joint.
 

@@ -8,16 +8,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .evidence import ENOUGH_ROWS, Evidence
-from .finding import Finding, Severity
-from .joint_fit import JointFit
-from .small_mistakes import SmallMistake, small_mistakes
+from ilr_dynamics.arrays import BoolArray, FloatArray
+from ilr_dynamics.inspection.evidence import ENOUGH_ROWS, Evidence
+from ilr_dynamics.inspection.finding import Finding, Severity
+from ilr_dynamics.inspection.joint_fit import JointFit
+from ilr_dynamics.inspection.small_mistakes import SmallMistake, small_mistakes
 
 __all__ = ["load_findings"]
-
-Array = NDArray[np.float64]
 
 # Nats by which a mistake must explain the torques better than none. Chance gives a few; errors
 # that last longer than is assumed multiply them.
@@ -72,7 +70,7 @@ def load_findings(evidence: Evidence, fits: Sequence[JointFit], delay: float) ->
         yield from _shares(evidence, description.values)
 
 
-def _gravity(gravity: Array) -> Iterator[Finding]:
+def _gravity(gravity: FloatArray) -> Iterator[Finding]:
     size = float(np.linalg.norm(gravity))
     share = -float(gravity[2]) / 9.81
     if size < MISSING * 9.81:
@@ -101,7 +99,7 @@ def _gravity(gravity: Array) -> Iterator[Finding]:
             )
 
 
-def _shares(evidence: Evidence, shares: Array) -> Iterator[Finding]:
+def _shares(evidence: Evidence, shares: FloatArray) -> Iterator[Finding]:
     """Say whose torques are others than those of the description by a factor of their own."""
     size = np.sqrt(np.mean(evidence.described**2, axis=0))
     with np.errstate(invalid="ignore"):
@@ -152,7 +150,7 @@ def _payload(
     )
 
 
-def _rms(values: Array, used: NDArray[np.bool_]) -> Array:
+def _rms(values: FloatArray, used: BoolArray) -> FloatArray:
     """Root mean square (n_joints,) of the used values of each joint."""
     number = np.maximum(np.count_nonzero(used, axis=0), 1)
     return np.asarray(np.sqrt(np.sum(np.where(used, values, 0.0) ** 2, axis=0) / number))

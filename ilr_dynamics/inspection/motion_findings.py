@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
 
-from ..recording.position_tracks import encoder_steps
-from ..robot.description import RobotDescription
-from .evidence import Evidence
-from .finding import Finding, Severity, join_names
+from ilr_dynamics.arrays import BoolArray, FloatArray, IndexArray
+from ilr_dynamics.inspection.evidence import Evidence
+from ilr_dynamics.inspection.finding import Finding, Severity, join_names
+from ilr_dynamics.recording.position_tracks import encoder_steps
+from ilr_dynamics.robot.description import RobotDescription
 
 __all__ = ["degrees_finding", "motion_findings"]
-
-Array = NDArray[np.float64]
 
 # What velocities may be of the change of positions: a filter damps fast motion by less than a
 # third, and units differ by far more.
@@ -151,11 +150,11 @@ def _velocities(evidence: Evidence) -> Iterator[Finding]:
             )
 
 
-def _shows_velocity(true: Array) -> bool:
+def _shows_velocity(true: FloatArray) -> bool:
     return len(true) > 0 and bool(np.sqrt(np.mean(true**2)) >= SHOWS_VELOCITY)
 
 
-def _belong(true: Array, given: Array, change: Array, period: float) -> bool:
+def _belong(true: FloatArray, given: FloatArray, change: FloatArray, period: float) -> bool:
     """Whether velocities are those of the positions, filtered at most."""
     if not _shows_velocity(true):
         return False
@@ -164,7 +163,7 @@ def _belong(true: Array, given: Array, change: Array, period: float) -> bool:
     return bool(LEAST_SLOPE <= slope <= LARGEST_SLOPE and alike >= ALIKE and lags)
 
 
-def _frozen(evidence: Evidence, joint: int, place: NDArray[np.intp]) -> NDArray[np.bool_]:
+def _frozen(evidence: Evidence, joint: int, place: IndexArray) -> BoolArray:
     """Whether the joint moves in samples (n,), states `place`, while its velocity never changes.
 
     A velocity that is in steps may stay at one that is the nearest.
@@ -190,7 +189,7 @@ def _frozen(evidence: Evidence, joint: int, place: NDArray[np.intp]) -> NDArray[
 
 
 def _stuck(
-    evidence: Evidence, joint: str, frozen: NDArray[np.bool_], given: NDArray[np.floating]
+    evidence: Evidence, joint: str, frozen: BoolArray, given: NDArray[np.floating]
 ) -> Finding:
     times = evidence.samples.time[frozen]
     share = float(frozen.mean())
@@ -208,7 +207,7 @@ def _stuck(
 
 
 def _of_change(
-    true: Array, given: Array, change: Array, period: float
+    true: FloatArray, given: FloatArray, change: FloatArray, period: float
 ) -> tuple[float, float, float]:
     """What velocities are of the change of positions: factor, lag in s, and share explained.
 
@@ -250,7 +249,7 @@ def _encoders(evidence: Evidence) -> Iterator[Finding]:
 
 
 def degrees_finding(
-    position: Array, description: RobotDescription, joints: tuple[str, ...]
+    position: FloatArray, description: RobotDescription, joints: tuple[str, ...]
 ) -> Finding | None:
     """
     Say whether positions are in degrees.

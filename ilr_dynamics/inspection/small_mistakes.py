@@ -15,15 +15,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .evidence import Evidence
-from .joint_fit import JointFit
-from .joint_torque import SCALE, JointTorque
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.inspection.evidence import Evidence
+from ilr_dynamics.inspection.joint_fit import JointFit
+from ilr_dynamics.inspection.joint_torque import SCALE, JointTorque
 
 __all__ = ["SmallMistake", "small_mistakes"]
-
-Array = NDArray[np.float64]
 
 # States that say as much as one would alone: what is left when friction and ripple are explained
 # lasts for as long as a joint takes for some hundredths of a turn.
@@ -54,7 +52,7 @@ class SmallMistake:
     """
 
     gain: float
-    values: Array
+    values: FloatArray
     confirmed: float
 
 
@@ -63,8 +61,8 @@ class _Joint:
     """What one joint's torque leaves (n,), at some rows, and how it is weighed."""
 
     joint: int
-    rows: NDArray[np.intp]
-    y: Array
+    rows: IndexArray
+    y: FloatArray
     model: JointTorque
     weight: float
     """Of a squared Nm, in nats."""
@@ -105,7 +103,7 @@ def _judged(evidence: Evidence, fit: JointFit, delay: float) -> _Joint:
     return _Joint(fit.joint, fit.rows, y, JointTorque(fit.own, float(level)), weight)
 
 
-def _shared(joints: list[_Joint], columns: Array) -> SmallMistake:
+def _shared(joints: list[_Joint], columns: FloatArray) -> SmallMistake:
     """Least squares of what all joints share, (n, n_joints, m) in `columns`."""
     m = columns.shape[2]
     matrices, vectors = np.zeros((len(joints), m, m)), np.zeros((len(joints), m))

@@ -10,13 +10,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..recording import Recording, SampleSettings
-from ..recording.samples import half_window
-from ..recording.topic_series import BLOCK
+from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.recording import Recording, SampleSettings
+from ilr_dynamics.recording.samples import half_window
+from ilr_dynamics.recording.topic_series import BLOCK
 
 __all__ = ["SpreadStates", "spread_states"]
-
-Array = NDArray[np.float64]
 
 # Around a state, s: what a joint did before it, and where its torque may come from.
 BEFORE, AFTER = 0.16, 0.06
@@ -84,13 +83,13 @@ def _extremes(recording: Recording, half: int) -> Iterator[int]:
     n, width, stamp = len(recording.stamp), 2 * half, recording.stamp
     for position in recording.position.T:
 
-        def place(rows: slice, position: Array = position) -> Array:
+        def place(rows: slice, position: FloatArray = position) -> FloatArray:
             return position[rows]
 
-        def other_way(rows: slice, position: Array = position) -> Array:
+        def other_way(rows: slice, position: FloatArray = position) -> FloatArray:
             return -position[rows]
 
-        def speed(rows: slice, position: Array = position) -> Array:
+        def speed(rows: slice, position: FloatArray = position) -> FloatArray:
             later = slice(rows.start + width, rows.stop + width)
             return np.abs(position[later] - position[rows]) / (stamp[later] - stamp[rows])
 
@@ -99,7 +98,7 @@ def _extremes(recording: Recording, half: int) -> Iterator[int]:
         yield half + _largest(n - width, speed)
 
 
-def _largest(n: int, values: Callable[[slice], Array]) -> int:
+def _largest(n: int, values: Callable[[slice], FloatArray]) -> int:
     """Row of the largest of n values, of which a block is made at a time."""
     largest, where = -np.inf, 0
     for start in range(0, n, BLOCK):

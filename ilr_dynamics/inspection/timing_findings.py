@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..recording import Recording, SampleSettings
-from ..recording.joint_state import NANOSECONDS
-from ..recording.stamp_order import long_steps, short_steps
-from .finding import Finding, Severity, join_names
+from ilr_dynamics.inspection.finding import Finding, Severity, join_names
+from ilr_dynamics.recording import Recording, SampleSettings
+from ilr_dynamics.recording.joint_state import NANOSECONDS
+from ilr_dynamics.recording.stamp_order import long_steps, short_steps
 
 __all__ = ["position_findings", "timing_findings"]
 

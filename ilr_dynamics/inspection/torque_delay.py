@@ -8,15 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .evidence import Evidence
-from .joint_fit import JointFit, tried_delays
-from .joint_torque import NOISE_ALIKE, JointTorque
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.inspection.evidence import Evidence
+from ilr_dynamics.inspection.joint_fit import JointFit, tried_delays
+from ilr_dynamics.inspection.joint_torque import NOISE_ALIKE, JointTorque
 
 __all__ = ["find_delay"]
-
-Array = NDArray[np.float64]
 
 # A joint that is slower all the time says nothing about when its torque acts, rad/s: its friction,
 # which nobody knows as well, changes by more than its motion. One joint cannot contradict itself.
@@ -31,10 +29,10 @@ N_ROUNDS = 3
 class _Witness:
     """One joint: what its torque leaves at each delay (m, n), at some rows, and its model."""
 
-    rows: NDArray[np.intp]
-    y: Array
+    rows: IndexArray
+    y: FloatArray
     model: JointTorque
-    cost: Array
+    cost: FloatArray
 
     @classmethod
     def of(cls, fit: JointFit) -> _Witness:
@@ -44,7 +42,7 @@ class _Witness:
         cost = np.sum(fit.y * model.residual(fit.y), axis=1)
         return cls(fit.rows, fit.y, model, cost)
 
-    def often(self, delays: Array, about: float, spacing: float) -> float:
+    def often(self, delays: FloatArray, about: float, spacing: float) -> float:
         """How many times too often `cost` counts what it knows, with the level squared, Nm^2.
 
         An error of the model lasts, so that its products with the change of the torque by the
@@ -105,7 +103,7 @@ def find_delay(evidence: Evidence, fits: Sequence[JointFit]) -> tuple[float, flo
     return _agreed(delays[best - 1 : best + 2], costs[:, best - 1 : best + 2])
 
 
-def _agreed(delays: Array, costs: Array) -> tuple[float, float]:
+def _agreed(delays: FloatArray, costs: FloatArray) -> tuple[float, float]:
     """Delay that joints agree on, and its standard deviation, s.
 
     Each joint errs by its noise, and by what the model of its friction lacks. How much that is,
@@ -139,7 +137,7 @@ def _is_fast(evidence: Evidence, fit: JointFit) -> bool:
     return bool(np.abs(velocity).max() > FAST_ENOUGH)
 
 
-def _of_sum(product: Array, lags: int) -> float:
+def _of_sum(product: FloatArray, lags: int) -> float:
     """Variance of the sum of a series whose values are alike over some lags."""
     alone = float(product @ product)
     pairs = [

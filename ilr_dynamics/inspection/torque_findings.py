@@ -10,20 +10,20 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..learning.plausibility import MOST
-from ..recording.topic_series import BLOCK
-from .constant_torques import constant_torques
-from .evidence import ENOUGH_ROWS, Evidence
-from .excitation_findings import offset_findings, unknown_parameters
-from .finding import Finding, Severity, join_names
-from .joint_fit import joint_fits
-from .load_findings import load_findings
-from .torque_delay import find_delay
-from .torque_hypotheses import Hypothesis, best_hypothesis, fit_friction
+from ilr_dynamics.arrays import BoolArray, FloatArray
+from ilr_dynamics.inspection.constant_torques import constant_torques
+from ilr_dynamics.inspection.evidence import ENOUGH_ROWS, Evidence
+from ilr_dynamics.inspection.excitation_findings import offset_findings, unknown_parameters
+from ilr_dynamics.inspection.finding import Finding, Severity, join_names
+from ilr_dynamics.inspection.joint_fit import joint_fits
+from ilr_dynamics.inspection.load_findings import load_findings
+from ilr_dynamics.inspection.torque_delay import find_delay
+from ilr_dynamics.inspection.torque_hypotheses import Hypothesis, best_hypothesis, fit_friction
+from ilr_dynamics.learning.plausibility import MOST
+from ilr_dynamics.recording.topic_series import BLOCK
 
 __all__ = ["torque_findings"]
 
-Array = NDArray[np.float64]
 Measured = NDArray[np.floating]
 
 # Nats by which a mistake must explain the torques better than none to be worth a warning, and to
@@ -63,7 +63,7 @@ EXCHANGED = {
 }
 
 
-def torque_findings(evidence: Evidence, torque_limit: Array | None) -> Iterator[Finding]:
+def torque_findings(evidence: Evidence, torque_limit: FloatArray | None) -> Iterator[Finding]:
     """
     Say what is wrong with the torques.
 
@@ -109,7 +109,7 @@ def torque_findings(evidence: Evidence, torque_limit: Array | None) -> Iterator[
     yield from _friction(evidence, best if explained else described)
 
 
-def _saturation(evidence: Evidence, limit: Array | None) -> Iterator[Finding]:
+def _saturation(evidence: Evidence, limit: FloatArray | None) -> Iterator[Finding]:
     if limit is None:
         return
     torque = evidence.recording.torque
@@ -144,7 +144,7 @@ def _saturation(evidence: Evidence, limit: Array | None) -> Iterator[Finding]:
         )
 
 
-def _flat_tops(torque: Measured) -> NDArray[np.bool_]:
+def _flat_tops(torque: Measured) -> BoolArray:
     """Whether each joint's torque is at its largest value far more often than near it."""
     top = np.maximum(torque.max(axis=0), -torque.min(axis=0))
     at = _share(torque, top)
@@ -152,7 +152,7 @@ def _flat_tops(torque: Measured) -> NDArray[np.bool_]:
     return np.asarray((top > 0.0) & (at > SATURATED) & (at > 2.0 * near) & (at < 1.0))
 
 
-def _share(torque: Measured, level: Measured) -> Array:
+def _share(torque: Measured, level: Measured) -> FloatArray:
     """Share of the states in which each joint's torque is at a level or beyond, (n_joints,)."""
     counts = [np.count_nonzero(np.abs(torque[r]) >= level, axis=0) for r in _blocks(torque)]
     return np.asarray(np.sum(counts, axis=0) / len(torque))
@@ -163,7 +163,7 @@ def _blocks(torque: Measured) -> Iterator[slice]:
     return (slice(start, start + BLOCK) for start in range(0, len(torque), BLOCK))
 
 
-def _beyond(evidence: Evidence, limit: Array | None) -> Finding | None:
+def _beyond(evidence: Evidence, limit: FloatArray | None) -> Finding | None:
     """Say that most torques are larger than the drives can give."""
     if limit is None:
         return None
@@ -197,7 +197,7 @@ def _exchanged(evidence: Evidence, best: Hypothesis, described: Hypothesis) -> F
     )
 
 
-def _left(evidence: Evidence, best: Hypothesis, delay: float) -> Array:
+def _left(evidence: Evidence, best: Hypothesis, delay: float) -> FloatArray:
     """Share of the mean square that a mistake leaves of each torque it is about, (n_joints,)."""
     torque, known = evidence.torque(delay)
     size = np.mean(torque[known] ** 2, axis=0)
@@ -206,7 +206,7 @@ def _left(evidence: Evidence, best: Hypothesis, delay: float) -> Array:
     return np.where(about, left, 0.0)
 
 
-def _not_as_described(evidence: Evidence, best: Hypothesis, left: Array) -> Finding:
+def _not_as_described(evidence: Evidence, best: Hypothesis, left: FloatArray) -> Finding:
     joint = evidence.joints[int(np.argmax(left))]
     return Finding(
         "unrelated_torque",

@@ -21,17 +21,14 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from ..learning.plausibility import UNITS_OF_LIMIT
-from ..robot.rigid_body import RigidBodyModel
-from .evidence import ENOUGH_ROWS, GRAVITY, Evidence
+from ilr_dynamics.arrays import BoolArray, FloatArray
+from ilr_dynamics.inspection.evidence import ENOUGH_ROWS, GRAVITY, Evidence
+from ilr_dynamics.learning.plausibility import UNITS_OF_LIMIT
+from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
 __all__ = ["Hypothesis", "best_hypothesis", "fit_friction"]
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 # States that say as much as one would alone: errors of the model last for a quarter of a second.
 CORRELATION_S = 0.25
@@ -73,13 +70,13 @@ class Hypothesis:
     kind: str
     joints: tuple[int, ...]
     score: float
-    values: Array
-    error: Array
+    values: FloatArray
+    error: FloatArray
     unit: str = ""
 
 
 def best_hypothesis(
-    evidence: Evidence, delay: float, torque_limit: Array | None
+    evidence: Evidence, delay: float, torque_limit: FloatArray | None
 ) -> tuple[Hypothesis, Hypothesis]:
     """
     Compare all hypotheses.
@@ -104,7 +101,9 @@ def best_hypothesis(
     return min([described, *mistakes], key=lambda found: found.score), described
 
 
-def _mistakes(evidence: Evidence, fit: _Fit, torque_limit: Array | None) -> Iterator[Hypothesis]:
+def _mistakes(
+    evidence: Evidence, fit: _Fit, torque_limit: FloatArray | None
+) -> Iterator[Hypothesis]:
     n = len(evidence.joints)
     yield fit("gravity", (), of_gravity=True)
     yield fit("payload", (), of_load=True)
@@ -119,7 +118,7 @@ def _mistakes(evidence: Evidence, fit: _Fit, torque_limit: Array | None) -> Iter
     if len(flipped) > 1:
         change = np.diag(np.where(signs < -EACH, -1.0, 1.0))
         yield fit("wrong_sign", tuple(flipped.tolist()), of_torque=change)
-    changes: list[tuple[str, tuple[int, ...], Array]]
+    changes: list[tuple[str, tuple[int, ...], FloatArray]]
     changes = [("wrong_sign", (joint,), _flip(n, joint)) for joint in range(n)]
     # What a joint that stands still has to do with another's torque nobody can say.
     moving = np.flatnonzero(np.count_nonzero(fit.slips, axis=0) >= ENOUGH_ROWS // THIN).tolist()
@@ -129,13 +128,13 @@ def _mistakes(evidence: Evidence, fit: _Fit, torque_limit: Array | None) -> Iter
             yield fit(kind, joints, of_motion=of_motion, of_torque=of_torque)
 
 
-def _flip(n: int, joint: int) -> Array:
+def _flip(n: int, joint: int) -> FloatArray:
     change = np.eye(n)
     change[joint, joint] = -1.0
     return change
 
 
-def _swap(n: int, one: int, other: int) -> Array:
+def _swap(n: int, one: int, other: int) -> FloatArray:
     change = np.eye(n)
     change[[one, other]] = change[[other, one]]
     return change
@@ -169,9 +168,9 @@ class _Fit:
         *,
         of_gravity: bool = False,
         of_load: bool = False,
-        of_motion: Array | None = None,
-        of_torque: Array | None = None,
-        factor: Array | None = None,
+        of_motion: FloatArray | None = None,
+        of_torque: FloatArray | None = None,
+        factor: FloatArray | None = None,
         unit: str = "",
     ) -> Hypothesis:
         slips = self.slips.copy()
@@ -201,8 +200,8 @@ class _Fit:
         return Hypothesis(kind, joints, score, values, rescale * error, unit)
 
     def _solve(
-        self, left: Array, shared: Sequence[Array], own: Array, slips: Mask
-    ) -> tuple[Array, Array]:
+        self, left: FloatArray, shared: Sequence[FloatArray], own: FloatArray, slips: BoolArray
+    ) -> tuple[FloatArray, FloatArray]:
         """Estimate what joints share, and what is left of each joint (n_joints,)."""
         joints = np.flatnonzero(np.count_nonzero(slips, axis=0) >= ENOUGH_ROWS // THIN)
         values = np.zeros(sum(columns.shape[2] for columns in shared))
@@ -222,7 +221,7 @@ class _Fit:
         return values, error
 
 
-def _rigid_torque(model: RigidBodyModel, X: Array, gravity: Array) -> Array:
+def _rigid_torque(model: RigidBodyModel, X: FloatArray, gravity: FloatArray) -> FloatArray:
     """Torque (n, n_joints) of the described bodies, Nm, for a gravity."""
     states = list(zip(*np.split(X, 3, axis=1), strict=True))
     torque = np.array([model.inverse_dynamics(*state) for state in states])
@@ -233,7 +232,7 @@ def _rigid_torque(model: RigidBodyModel, X: Array, gravity: Array) -> Array:
     )
 
 
-def _weighted(rest: list[Array], columns: list[Array], floor: Array) -> Array:
+def _weighted(rest: list[FloatArray], columns: list[FloatArray], floor: FloatArray) -> FloatArray:
     """Least squares of what joints share, each joint in units of what is left of it."""
     weight = [1.0 / (np.sqrt(np.mean(r**2)) + 1e-9) for r in rest]
     for _ in range(3):
@@ -246,7 +245,7 @@ def _weighted(rest: list[Array], columns: list[Array], floor: Array) -> Array:
     return values
 
 
-def fit_friction(left: Array, own: Array) -> tuple[Array, float]:
+def fit_friction(left: FloatArray, own: FloatArray) -> tuple[FloatArray, float]:
     """
     Fit what acts in a joint alone to a torque (n,): it never pushes.
 
@@ -277,5 +276,5 @@ def fit_friction(left: Array, own: Array) -> tuple[Array, float]:
     return values, float(norm / np.sqrt(len(left)))
 
 
-def _length(columns: Array) -> Array:
+def _length(columns: FloatArray) -> FloatArray:
     return np.maximum(np.linalg.norm(columns, axis=0), 1e-12)

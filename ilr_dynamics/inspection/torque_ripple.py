@@ -10,15 +10,13 @@ their phase, the other way in the other direction. Left out, they hide it.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..recording.samples import half_window
-from .evidence import Evidence
-from .joint_torque import N_WAVES, NOISE_ALIKE, UNEVEN, JointTorque
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.inspection.evidence import Evidence
+from ilr_dynamics.inspection.joint_torque import N_WAVES, NOISE_ALIKE, UNEVEN, JointTorque
+from ilr_dynamics.recording.samples import half_window
 
 __all__ = ["ripple_columns"]
-
-Array = NDArray[np.float64]
 
 # Waves to the turn of a motor behind gears that are described: pole pairs, slots, and what both
 # have in common. Of a joint whose gears are not: of up to some hundred times as many.
@@ -31,8 +29,8 @@ MOST = 4
 
 
 def ripple_columns(
-    evidence: Evidence, joint: int, rows: NDArray[np.intp], model: JointTorque, y: Array
-) -> Array:
+    evidence: Evidence, joint: int, rows: IndexArray, model: JointTorque, y: FloatArray
+) -> FloatArray:
     """
     Find the waves that explain a joint's torque.
 
@@ -70,7 +68,7 @@ def ripple_columns(
     return found
 
 
-def _waves(evidence: Evidence, joint: int, rows: NDArray[np.intp]) -> Array:
+def _waves(evidence: Evidence, joint: int, rows: IndexArray) -> FloatArray:
     """Sine and cosine of every wave that may be, as the filter leaves them, (m, 2, n)."""
     assert evidence.description is not None
     n, gears = len(evidence.joints), evidence.description.gear_matrix
@@ -85,7 +83,7 @@ def _waves(evidence: Evidence, joint: int, rows: NDArray[np.intp]) -> Array:
     return np.stack([left * np.sin(angle), left * np.cos(angle)], axis=1)
 
 
-def _left_by_filter(evidence: Evidence, rate: Array) -> Array:
+def _left_by_filter(evidence: Evidence, rate: FloatArray) -> FloatArray:
     """Share of a wave that passes at a rate, rad/s, which the filter of the torques leaves."""
     settings, period = evidence.settings, evidence.recording.period
     half = half_window(settings, period)
@@ -97,7 +95,7 @@ def _left_by_filter(evidence: Evidence, rate: Array) -> Array:
     return np.interp(np.abs(rate), rates, share)
 
 
-def _strongest(left: Array, apart: Array) -> tuple[int, float]:
+def _strongest(left: FloatArray, apart: FloatArray) -> tuple[int, float]:
     """Wave that explains the largest share of what is left at any delay, and that share."""
     size = left.shape[1]
     gram = apart @ apart.transpose(0, 2, 1) + 1e-3 * np.mean(apart**2) * size * np.eye(2)

@@ -4,12 +4,16 @@
 
 from __future__ import annotations
 
-from .events import Event, Failed, Finished, Progressed
-from .jobs import Job, LoadJob, SaveJob, UpdateJob
-from .learn import LearningReport, learn, learn_from_recording, read_samples
-from .plausibility import implausible_torques
-from .process import LearnerLimits, LearnerProcess
-from .settings import LearningSettings, load_compatible_snapshot, snapshot_metadata
+from ilr_dynamics.learning.events import Event, Failed, Finished, Progressed
+from ilr_dynamics.learning.jobs import Job, LoadJob, SaveJob, UpdateJob
+from ilr_dynamics.learning.learn import LearningReport, learn, learn_from_recording, read_samples
+from ilr_dynamics.learning.plausibility import implausible_torques
+from ilr_dynamics.learning.process import LearnerLimits, LearnerProcess
+from ilr_dynamics.learning.settings import (
+    LearningSettings,
+    load_compatible_snapshot,
+    snapshot_metadata,
+)
 
 __all__ = [
     "Event",

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..exceptions import LearnerError
-from .settings import LearningSettings, from_fields
+from ilr_dynamics.exceptions import LearnerError
+from ilr_dynamics.learning.settings import LearningSettings, from_fields
 
 __all__ = ["Job", "LoadJob", "SaveJob", "UpdateJob", "decode_job", "encode_job"]
 

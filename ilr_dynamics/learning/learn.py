@@ -12,15 +12,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..exceptions import LearnerError
-from ..recording import Recording, Samples, read_recording, training_samples
-from ..regression.mixture_regressor import MixtureRegressor
-from .plausibility import implausible_torques
-from .prior import model_to_update
-from .recording_weights import recording_weights
-from .settings import LearningSettings, load_compatible_snapshot, snapshot_metadata
+from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.exceptions import LearnerError
+from ilr_dynamics.learning.plausibility import implausible_torques
+from ilr_dynamics.learning.prior import model_to_update
+from ilr_dynamics.learning.recording_weights import recording_weights
+from ilr_dynamics.learning.settings import (
+    LearningSettings,
+    load_compatible_snapshot,
+    snapshot_metadata,
+)
+from ilr_dynamics.recording import Recording, Samples, read_recording, training_samples
+from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 
 __all__ = [
     "LearningReport",
@@ -269,9 +273,7 @@ def learn_from_recording(
     return learn(samples, settings, known, progress, [bag_uri])
 
 
-def _squared_error(
-    model: MixtureRegressor, X: NDArray[np.float64], Y: NDArray[np.float64]
-) -> list[float]:
+def _squared_error(model: MixtureRegressor, X: FloatArray, Y: FloatArray) -> list[float]:
     error: list[float] = np.mean((model.predict(X) - Y) ** 2, axis=0).tolist()
     return error
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..recording import Samples
-from ..recording.joint_state import Rejection
-from ..robot.description import load_description
-from ..robot.rigid_body import RigidBodyModel
-from .settings import LearningSettings
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.learning.settings import LearningSettings
+from ilr_dynamics.recording import Samples
+from ilr_dynamics.recording.joint_state import Rejection
+from ilr_dynamics.robot.description import load_description
+from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
 __all__ = ["MOST", "UNITS_OF_LIMIT", "constant_joints", "implausible_torques"]
 
@@ -98,9 +98,9 @@ def implausible_torques(samples: Samples, settings: LearningSettings) -> str:
 
 
 def _unit_of_limits(
-    X: NDArray[np.float64],
-    Y: NDArray[np.float64],
-    model: NDArray[np.float64],
+    X: FloatArray,
+    Y: FloatArray,
+    model: FloatArray,
     limit: Sequence[float] | None,
 ) -> str:
     """
@@ -124,7 +124,7 @@ def _unit_of_limits(
     if (shares <= 0.0).any():
         return ""
 
-    def distance(unit: NDArray[np.float64]) -> float:
+    def distance(unit: FloatArray) -> float:
         return float(np.sqrt(np.mean(np.log(shares * unit) ** 2)))
 
     of_limit = np.asarray(limit)[joints]
@@ -134,15 +134,13 @@ def _unit_of_limits(
     return nearest if nearer else ""
 
 
-def _share(
-    torque: NDArray[np.float64], model: NDArray[np.float64], velocity: NDArray[np.float64]
-) -> float:
+def _share(torque: FloatArray, model: FloatArray, velocity: FloatArray) -> float:
     """What a joint's torque (n,) holds of the model's beside dry and viscous friction."""
     parts = np.column_stack([model, np.sign(velocity), velocity])
     return float(np.linalg.lstsq(parts, torque, rcond=None)[0][0])
 
 
-def constant_joints(samples: Samples) -> NDArray[np.intp]:
+def constant_joints(samples: Samples) -> IndexArray:
     """
     Return the joints that move while their torque does not change.
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ..exceptions import LearnerError
-from ..regression import ILR
-from ..regression.mixture_regressor import MixtureRegressor
-from ..robot.description import load_description
-from ..robot.identified_dynamics import IdentifiedDynamics
-from .settings import LearningSettings
+from ilr_dynamics.exceptions import LearnerError
+from ilr_dynamics.learning.settings import LearningSettings
+from ilr_dynamics.regression import ILR
+from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
+from ilr_dynamics.robot.description import load_description
+from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 
 __all__ = ["PRIOR_ALONE", "PRIOR_WITH_FALLBACK", "RESIDUAL_SHARE", "model_to_update"]
 

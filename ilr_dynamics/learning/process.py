@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
-from ..exceptions import LearnerError
-from .events import Event, Failed, Finished, Progressed, decode_event
-from .jobs import Job, encode_job
-from .pipe import Pipe
+from ilr_dynamics.exceptions import LearnerError
+from ilr_dynamics.learning.events import Event, Failed, Finished, Progressed, decode_event
+from ilr_dynamics.learning.jobs import Job, encode_job
+from ilr_dynamics.learning.pipe import Pipe
 
 __all__ = ["CHRT", "LearnerLimits", "LearnerProcess"]
 

@@ -14,15 +14,13 @@ identified they know what a joint that sticks should have carried
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..regression import effective_sample_weights
-from ..regression.learner import MixtureLearner
-from ..regression.scaling import Standardizer
+from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.regression import effective_sample_weights
+from ilr_dynamics.regression.learner import MixtureLearner
+from ilr_dynamics.regression.scaling import Standardizer
 
 __all__ = ["recording_weights"]
-
-Array = NDArray[np.float64]
 
 # Speed, in units of the velocities' scale, below which a joint rather sticks than slips: 0.02
 # rad/s for the WAM.
@@ -38,7 +36,7 @@ RARELY, OFTEN = 0.1, 0.4
 ENOUGH = 0.2
 
 
-def recording_weights(X: Array, model: MixtureLearner) -> Array:
+def recording_weights(X: FloatArray, model: MixtureLearner) -> FloatArray:
     """
     Weights (n,), above 0 and at most 1, of samples in the order of time.
 
@@ -65,14 +63,14 @@ def recording_weights(X: Array, model: MixtureLearner) -> Array:
     return weights
 
 
-def _input_scale(X: Array, model: MixtureLearner) -> Array:
+def _input_scale(X: FloatArray, model: MixtureLearner) -> FloatArray:
     if hasattr(model, "regressors_"):
         return model.regressors_.scaling.scale
     alike = np.ones(len(X))
     return Standardizer.from_data(X, alike, None, model.input_scale, "input").scale
 
 
-def _informative_share(velocity: Array, weights: Array) -> Array:
+def _informative_share(velocity: FloatArray, weights: FloatArray) -> FloatArray:
     """Share (n,) of a sample that is left, of velocities (n, n_joints) in units of their scale."""
     squared = velocity**2
     slips = squared / (squared + STICKING_SPEED**2)

@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from ..exceptions import InvalidParameterError, SnapshotError
-from ..file_access import resolve_allowed
-from ..recording import BagLimits, SampleSettings
-from ..regression import load_snapshot
-from ..regression.mixture_regressor import MixtureRegressor
+from ilr_dynamics.exceptions import InvalidParameterError, SnapshotError
+from ilr_dynamics.file_access import resolve_allowed
+from ilr_dynamics.recording import BagLimits, SampleSettings
+from ilr_dynamics.regression import load_snapshot
+from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 
 __all__ = ["UNITS", "LearningSettings", "load_compatible_snapshot", "snapshot_metadata"]
 

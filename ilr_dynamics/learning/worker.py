@@ -22,16 +22,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
-from ..exceptions import IlrDynamicsError, SnapshotError
-from ..file_access import resolve_allowed
-from ..inspection import inspect_recording, with_samples
-from ..inspection.finding import Severity
-from ..process_lifetime import die_with_parent
-from ..regression.mixture_regressor import MixtureRegressor
-from ..regression.snapshot_file import is_snapshot
-from .jobs import Job, LoadJob, SaveJob, UpdateJob, decode_job
-from .learn import LearningReport, Progress, learn
-from .settings import LearningSettings, load_compatible_snapshot
+from ilr_dynamics.exceptions import IlrDynamicsError, SnapshotError
+from ilr_dynamics.file_access import resolve_allowed
+from ilr_dynamics.inspection import inspect_recording, with_samples
+from ilr_dynamics.inspection.finding import Severity
+from ilr_dynamics.learning.jobs import Job, LoadJob, SaveJob, UpdateJob, decode_job
+from ilr_dynamics.learning.learn import LearningReport, Progress, learn
+from ilr_dynamics.learning.settings import LearningSettings, load_compatible_snapshot
+from ilr_dynamics.process_lifetime import die_with_parent
+from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
+from ilr_dynamics.regression.snapshot_file import is_snapshot
 
 __all__ = ["main", "run_job"]
 

@@ -5,14 +5,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from visualization_msgs.msg import Marker
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.nodes.markers import colour
 
 __all__ = ["confidence_markers"]
-
-Array = NDArray[np.float64]
 
 _SIZE = 0.05
 _TEXT_HEIGHT = 0.035
@@ -22,7 +20,7 @@ _NOT_LEARNED = (0.6, 0.6, 0.6)
 
 
 def confidence_markers(
-    frame: str, tool: Array, share: float, *, learned: bool, text: str
+    frame: str, tool: FloatArray, share: float, *, learned: bool, text: str
 ) -> list[Marker]:
     """
     Return a sphere around the tool point and a line above it.

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from numpy.typing import NDArray
 from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import (
     Command,
     Mode,
@@ -42,8 +42,6 @@ from ilr_dynamics.robot.rigid_body import RigidBodyModel
 from ilr_dynamics_msgs.msg import ControllerState
 
 __all__ = ["ControlLoop"]
-
-Array = NDArray[np.float64]
 
 # Time from one collection of garbage to the next, s.
 _COLLECTION_PERIOD = 0.5
@@ -267,7 +265,9 @@ class ControlLoop:
         self._controller.look_ahead()
         self.statistics.look_ahead_times.append(time.perf_counter() - before)
 
-    def _check_velocity(self, stamp: float, position: Array, measured: Array | None) -> None:
+    def _check_velocity(
+        self, stamp: float, position: FloatArray, measured: FloatArray | None
+    ) -> None:
         """Find out whether the next state's velocity is to be used."""
         if measured is None:
             self._events.velocity_missing(self._cutoff)
@@ -288,7 +288,7 @@ class ControlLoop:
         if self._active:
             self._let_down(self._controller.step_blind(silence))
 
-    def _let_down(self, torque: Array | None) -> None:
+    def _let_down(self, torque: FloatArray | None) -> None:
         """Send a torque that answers no joint state, if there is one."""
         if torque is None or self._command is None:
             return
@@ -300,7 +300,7 @@ class ControlLoop:
         self._state_publisher.publish(self._state.message)
         self._events.mode(self._controller.mode, self._controller.fault)
 
-    def _send(self, stamp: Time | None, torque: Array) -> None:
+    def _send(self, stamp: Time | None, torque: FloatArray) -> None:
         self._torque.fill(stamp, torque)
         self._torque_publisher.publish(self._torque.message)
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from visualization_msgs.msg import Marker
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.exceptions import SnapshotError
 from ilr_dynamics.file_access import resolve_allowed
 from ilr_dynamics.nodes.markers import colour, pose
@@ -19,8 +19,6 @@ from ilr_dynamics.robot import identified_dynamics  # noqa: F401  # a snapshot m
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
 __all__ = ["LocalModelMarkers"]
-
-Array = NDArray[np.float64]
 
 N_SHOWN = 8
 # Semi-axes in standard deviations, and the shortest, m: a flat ellipsoid is not seen.
@@ -84,7 +82,7 @@ class LocalModelMarkers:
         self._centres, self._covariances = model.input_regions()
         self._precisions = np.linalg.inv(self._covariances)
 
-    def markers(self, x: Array) -> list[Marker]:
+    def markers(self, x: FloatArray) -> list[Marker]:
         """Return the ellipsoids for a state [q, qd, qdd] (3 n_joints,)."""
         markers = [self._removal()]
         if self._model is None:

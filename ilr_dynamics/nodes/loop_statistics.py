@@ -7,8 +7,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import Command
 
 __all__ = ["TRUSTED", "LoopStatistics"]
@@ -174,7 +174,7 @@ class LoopStatistics:
         return figures
 
 
-def _quantile(ordered: NDArray[np.float64], share: float) -> float:
+def _quantile(ordered: FloatArray, share: float) -> float:
     """Value below which a share of ordered values (n,) lies, linear between them.
 
     As ``np.quantile`` has it, which is mostly Python code of its own: once a second nothing of it

@@ -10,16 +10,14 @@ from collections.abc import Sequence
 import numpy as np
 from geometry_msgs.msg import Pose, PoseStamped
 from nav_msgs.msg import Path
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.robot.visual_shapes import ShapeKind, VisualShape
 
 __all__ = ["Trail", "arm_markers", "colour", "pose"]
-
-Array = NDArray[np.float64]
 
 _TYPES = {
     ShapeKind.BOX: Marker.CUBE,
@@ -32,7 +30,7 @@ _LINE_WIDTH = 0.006
 _ROUNDING = 1e-6
 
 
-def pose(transform: Array) -> Pose:
+def pose(transform: FloatArray) -> Pose:
     """Return a homogeneous transform (4, 4), m, as a message."""
     message = Pose()
     position, orientation = message.position, message.orientation
@@ -84,7 +82,7 @@ class Trail:
         self.marker.scale.x = _LINE_WIDTH
         self.marker.pose.orientation.w = 1.0
 
-    def add(self, time: float, point: Array, history: float, spacing: float) -> None:
+    def add(self, time: float, point: FloatArray, history: float, spacing: float) -> None:
         """Add a point and forget the old ones.
 
         Parameters
@@ -123,7 +121,7 @@ class Trail:
         return self.marker
 
 
-def colour(rgba: Sequence[float] | Array) -> ColorRGBA:
+def colour(rgba: Sequence[float] | FloatArray) -> ColorRGBA:
     """Return red, green, blue and opacity, 0 to 1, as a message."""
     red, green, blue, alpha = map(float, rgba)
     return ColorRGBA(r=red, g=green, b=blue, a=alpha)

@@ -11,10 +11,10 @@ from typing import Any, Protocol
 
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
-from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 
+from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.control import joint_order
 from ilr_dynamics.exceptions import InvalidDataError
 
@@ -25,8 +25,6 @@ __all__ = [
     "sender",
     "torque_command",
 ]
-
-Array = NDArray[np.float64]
 
 
 def seconds(stamp: Time | Duration) -> float:
@@ -64,9 +62,11 @@ class JointStateReader:
         self.stamp: Time | None = None
         self._joints = tuple(joints)
         self._names: list[str] | None = None
-        self._order: NDArray[np.intp] = np.arange(0)
+        self._order: IndexArray = np.arange(0)
 
-    def read(self, message: JointState) -> tuple[float, Array, Array | None, Array | None]:
+    def read(
+        self, message: JointState
+    ) -> tuple[float, FloatArray, FloatArray | None, FloatArray | None]:
         """Return time (s), position (n_joints,), rad, velocity, rad/s, and effort, Nm.
 
         Velocity or effort are None where the driver measures none: it then sends none or, as
@@ -94,7 +94,7 @@ class JointStateReader:
         effort = self._measured(efforts) if len(efforts) == n_names else None
         return seconds(self.stamp), position, velocity, effort
 
-    def _measured(self, values: array[float]) -> Array | None:
+    def _measured(self, values: array[float]) -> FloatArray | None:
         if not values:
             return None
         ordered = np.frombuffer(values).take(self._order)
@@ -106,7 +106,7 @@ class TorqueCommand(Protocol):
 
     message: JointState | Float64MultiArray
 
-    def fill(self, stamp: Time, torque: Array) -> None:
+    def fill(self, stamp: Time, torque: FloatArray) -> None:
         """Put a torque (n_joints,), Nm, that answers the joint state of ``stamp``."""
         ...
 
@@ -124,7 +124,7 @@ class _JointStateCommand:
         # A view of the message's own memory: filling it makes no new object.
         self._effort = np.frombuffer(self.message.effort)
 
-    def fill(self, stamp: Time, torque: Array) -> None:
+    def fill(self, stamp: Time, torque: FloatArray) -> None:
         self.message.header.stamp = stamp
         self._effort[:] = torque
 
@@ -138,5 +138,5 @@ class _MultiArrayCommand:
         )
         self._data = np.frombuffer(self.message.data)
 
-    def fill(self, stamp: Time, torque: Array) -> None:
+    def fill(self, stamp: Time, torque: FloatArray) -> None:
         self._data[:] = torque

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import Command, Mode
 from ilr_dynamics_msgs.msg import ControllerState
 
@@ -83,7 +83,7 @@ class StateMessage:
         message.active_component = int(command.feedforward.component)
         message.loop_time = loop_time
 
-    def let_down(self, torque: NDArray[np.float64]) -> None:
+    def let_down(self, torque: FloatArray) -> None:
         """Describe a torque (n_joints,), Nm, that answers no joint state: the last stays.
 
         It is what the rigid-body model carries of the arm's weight.

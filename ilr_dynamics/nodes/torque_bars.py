@@ -7,14 +7,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from visualization_msgs.msg import Marker
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.nodes.markers import colour
 
 __all__ = ["TorqueBars"]
-
-Array = NDArray[np.float64]
 
 # Where the first bar stands, and the way to that of the next joint, m.
 _ORIGIN = np.array([-0.25, -0.45, 0.0])
@@ -49,7 +47,7 @@ class TorqueBars:
         Frame of the poses.
     """
 
-    def __init__(self, joints: Sequence[str], limits: Array, frame: str) -> None:
+    def __init__(self, joints: Sequence[str], limits: FloatArray, frame: str) -> None:
         self._limits = limits
         self._bars = {name: self._of_part(name, len(joints), frame) for name in _WIDTHS}
         self._names = []
@@ -63,7 +61,7 @@ class TorqueBars:
         for bar in self._bars["limit"]:
             bar.scale.z = 2.0 * _LENGTH
 
-    def fill(self, feedforward: Array, pd: Array) -> list[Marker]:
+    def fill(self, feedforward: FloatArray, pd: FloatArray) -> list[Marker]:
         """Return all markers for torques (n_joints,), Nm."""
         for name, torque in (("feedforward", feedforward), ("pd", pd)):
             lengths = _LENGTH * np.clip(torque / self._limits, -1.0, 1.0)
@@ -84,7 +82,7 @@ class TorqueBars:
         return bars
 
 
-def _marker(namespace: str, number: int, kind: int, frame: str, position: Array) -> Marker:
+def _marker(namespace: str, number: int, kind: int, frame: str, position: FloatArray) -> Marker:
     marker = Marker(ns=namespace, id=number, type=kind)
     marker.header.frame_id = frame
     point = marker.pose.position

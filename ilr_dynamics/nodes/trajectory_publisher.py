@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import rclpy
 from builtin_interfaces.msg import Duration
-from numpy.typing import NDArray
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import joint_order
 from ilr_dynamics.exceptions import IlrDynamicsError, InvalidDataError, TrajectoryError
 from ilr_dynamics.nodes import qos
@@ -40,8 +40,6 @@ __all__ = [
     "trajectory_message",
     "with_lead_in",
 ]
-
-Array = NDArray[np.float64]
 
 PARAMETERS = (
     *ARM,
@@ -150,7 +148,7 @@ class TrajectoryPublisher(Node):
         self.phase = Phase.FAILED
 
 
-def with_lead_in(motion: JointMotion, start: Array, duration: float) -> JointMotion:
+def with_lead_in(motion: JointMotion, start: FloatArray, duration: float) -> JointMotion:
     """Put a rest at another posture before a motion.
 
     Parameters

@@ -17,12 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import JointPath, joint_order
 from ilr_dynamics.exceptions import InvalidDataError, TrajectoryError
 
 __all__ = ["read_trajectory"]
-
-Array = NDArray[np.float64]
 
 _FIELDS = ("positions", "velocities", "accelerations", "effort")
 _LITTLE_ENDIAN_CDR = b"\x00\x01"
@@ -128,7 +127,7 @@ class _Reader:
         self._require(self._place)
         return self._data[start : self._place].rstrip(b"\0").decode(errors="replace")
 
-    def points(self, n_points: int) -> tuple[Array, dict[str, Array]]:
+    def points(self, n_points: int) -> tuple[FloatArray, dict[str, FloatArray]]:
         """Times (n_points,), s, and the fields that are used, (n_points, 0 or more), by name."""
         first = self._point()
         blocks = [(first, self._rows(first, 1))]

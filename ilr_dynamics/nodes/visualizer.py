@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import numpy as np
 import rclpy
 from nav_msgs.msg import Path
-from numpy.typing import NDArray
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
@@ -17,6 +16,7 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker, MarkerArray
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import joint_order
 from ilr_dynamics.exceptions import IlrDynamicsError, InvalidDataError
 from ilr_dynamics.nodes import qos
@@ -36,8 +36,6 @@ from ilr_dynamics.robot.visual_shapes import visual_shapes
 from ilr_dynamics_msgs.msg import ControllerState
 
 __all__ = ["PARAMETERS", "Visualizer", "main"]
-
-Array = NDArray[np.float64]
 
 PARAMETERS = (
     *SHOWN_ARM,
@@ -122,7 +120,7 @@ class Visualizer(Node):
         history = self.get_parameter("history").value
         return history, 1.0 / self.get_parameter("point_rate").value
 
-    def _ordered(self, names: Sequence[str], values: Sequence[float]) -> Array | None:
+    def _ordered(self, names: Sequence[str], values: Sequence[float]) -> FloatArray | None:
         """Return values in the order of the joints; None and a warning if they do not fit."""
         try:
             return np.array(values)[joint_order(names, self._joints, allow_extra=True)]

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from numpy.typing import NDArray
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -23,6 +22,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import joint_order
 from ilr_dynamics.exceptions import IlrDynamicsError, InvalidDataError, InvalidParameterError
 from ilr_dynamics.nodes import qos
@@ -175,7 +175,7 @@ class WamSimulator(Node):
         # In the order of the joints; without a stamp it passes for the answer to the newest state.
         self._take(self._arm.time, np.array(message.data))
 
-    def _take(self, answered: float, torque: NDArray[np.float64]) -> None:
+    def _take(self, answered: float, torque: FloatArray) -> None:
         """Hand a torque to the driver, with the time of the joint state that it answers, s."""
         event = self._arm.command(answered, torque)
         self._report(event)

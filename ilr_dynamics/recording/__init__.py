@@ -4,11 +4,16 @@
 
 from __future__ import annotations
 
-from .joint_state import encode_joint_state
-from .message_collector import BagLimits
-from .recording import GRAVITY_ANNOTATION, Recording, describe_rejections, read_recording
-from .samples import Samples, SampleSettings, concatenate, training_samples
-from .writer import RecordingWriter
+from ilr_dynamics.recording.joint_state import encode_joint_state
+from ilr_dynamics.recording.message_collector import BagLimits
+from ilr_dynamics.recording.recording import (
+    GRAVITY_ANNOTATION,
+    Recording,
+    describe_rejections,
+    read_recording,
+)
+from ilr_dynamics.recording.samples import Samples, SampleSettings, concatenate, training_samples
+from ilr_dynamics.recording.writer import RecordingWriter
 
 __all__ = [
     "GRAVITY_ANNOTATION",

@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ..exceptions import FileAccessError, RecordingError
-from ..file_access import open_regular, resolve_allowed
-from .bag_metadata import (
+from ilr_dynamics.arrays import IndexArray
+from ilr_dynamics.exceptions import FileAccessError, RecordingError
+from ilr_dynamics.file_access import open_regular, resolve_allowed
+from ilr_dynamics.recording.bag_metadata import (
     METADATA_FILE,
     PACKED_SUFFIX,
     REINDEX,
@@ -25,15 +23,14 @@ from .bag_metadata import (
     BagMetadata,
     read_metadata,
 )
-from .compression import is_packed, unpack_file
-from .mcap import read_mcap
-from .message_collector import BagLimits, MessageCollector, MessageTaker
-from .sqlite import read_sqlite
+from ilr_dynamics.recording.compression import is_packed, unpack_file
+from ilr_dynamics.recording.mcap import read_mcap
+from ilr_dynamics.recording.message_collector import BagLimits, MessageCollector, MessageTaker
+from ilr_dynamics.recording.sqlite import read_sqlite
 
 __all__ = ["DEFAULT_LIMITS", "Bag", "Progress", "ignore_progress", "read_bag"]
 
 DEFAULT_LIMITS = BagLimits()
-
 
 # Of the free disk space, what a file may take that is compressed as a whole while it is read.
 SHARE_OF_DISK = 0.5
@@ -65,7 +62,7 @@ class Bag:
 
     types: Mapping[str, str]
     annotations: Mapping[str, str]
-    places: Callable[[str], NDArray[np.intp]]
+    places: Callable[[str], IndexArray]
 
 
 def read_bag(

@@ -11,9 +11,9 @@ from typing import Any
 
 import yaml
 
-from ..exceptions import RecordingError
-from ..file_access import open_regular
-from .message_collector import absolute_topic
+from ilr_dynamics.exceptions import RecordingError
+from ilr_dynamics.file_access import open_regular
+from ilr_dynamics.recording.message_collector import absolute_topic
 
 __all__ = ["METADATA_FILE", "STORAGE_SUFFIXES", "BagMetadata", "read_metadata"]
 

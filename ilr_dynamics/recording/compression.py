@@ -9,7 +9,7 @@ from typing import IO, Any
 
 import lz4.frame
 
-from ..exceptions import RecordingError
+from ilr_dynamics.exceptions import RecordingError
 
 if sys.version_info >= (3, 14):
     from compression import zstd

@@ -17,8 +17,9 @@ from rosbags.serde import SerdeError
 from rosbags.typesys import Stores, get_typestore
 from rosbags.typesys.store import Typestore
 
-from ..exceptions import RecordingError
-from .joint_state_layout import FIELDS, JointStateLayout
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.exceptions import RecordingError
+from ilr_dynamics.recording.joint_state_layout import FIELDS, JointStateLayout
 
 __all__ = [
     "JOINT_STATE",
@@ -107,7 +108,7 @@ class JointSeries:
     """
 
     stamp: NDArray[np.int64]
-    position: NDArray[np.float64]
+    position: FloatArray
     velocity: NDArray[np.float32]
     effort: NDArray[np.float32]
     rejection: NDArray[np.uint8]
@@ -259,7 +260,7 @@ class JointStateDecoder:
 
     def _decode_table(
         self,
-        rows: NDArray[np.intp],
+        rows: IndexArray,
         data: NDArray[np.uint8],
         messages: Sequence[bytes],
         block: JointStateBlock,
@@ -302,7 +303,7 @@ class JointStateDecoder:
     def _take(
         self,
         layout: JointStateLayout,
-        rows: NDArray[np.intp],
+        rows: IndexArray,
         data: NDArray[np.uint8],
         block: JointStateBlock,
     ) -> None:
@@ -349,9 +350,9 @@ class _JointOrder:
     def __init__(self, joints: Sequence[str]) -> None:
         self._joints = list(joints)
         self._names: list[str] | None = None
-        self._columns: NDArray[np.intp] | None = None
+        self._columns: IndexArray | None = None
 
-    def columns(self, names: list[str]) -> NDArray[np.intp] | None:
+    def columns(self, names: list[str]) -> IndexArray | None:
         """Columns of the joints in a message with these names; None if one is missing."""
         if names != self._names:
             place = {name: column for column, name in enumerate(names)}

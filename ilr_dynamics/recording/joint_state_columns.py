@@ -8,10 +8,10 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from .growing_array import GrowingArray
-from .joint_state import TYPES, JointStateDecoder, Rejection
-from .receipts import Receipts
-from .topic_series import TopicSeries, take_rows
+from ilr_dynamics.recording.growing_array import GrowingArray
+from ilr_dynamics.recording.joint_state import TYPES, JointStateDecoder, Rejection
+from ilr_dynamics.recording.receipts import Receipts
+from ilr_dynamics.recording.topic_series import TopicSeries, take_rows
 
 __all__ = ["JointStateColumns"]
 

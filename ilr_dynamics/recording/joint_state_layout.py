@@ -16,6 +16,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import BoolArray, FloatArray
+
 __all__ = ["FIELDS", "JointStateLayout"]
 
 FIELDS = ("position", "velocity", "effort")
@@ -50,7 +52,7 @@ class JointStateLayout:
     names: tuple[str, ...]
     places: dict[str, tuple[int, int]]
     template: Bytes
-    alike: NDArray[np.bool_]
+    alike: BoolArray
 
     @classmethod
     def of(cls, data: bytes) -> Self | None:
@@ -98,7 +100,7 @@ class JointStateLayout:
             return None
         return cls(tuple(names), places, np.frombuffer(data, dtype=np.uint8), alike)
 
-    def matching(self, messages: Bytes) -> NDArray[np.bool_]:
+    def matching(self, messages: Bytes) -> BoolArray:
         """Return which messages (n, size) are laid out like this one."""
         # To compare all bytes is faster than to pick those in common.
         return np.asarray(((messages == self.template) | ~self.alike).all(axis=1))
@@ -110,7 +112,7 @@ class JointStateLayout:
             [words[:, :4].copy().view("<i4"), words[:, 4:].copy().view("<u4")]
         ).astype(np.int64)
 
-    def values(self, messages: Bytes, field: str) -> NDArray[np.float64]:
+    def values(self, messages: Bytes, field: str) -> FloatArray:
         """Return the numbers of a field, (n, count)."""
         first, count = self.places[field]
         numbers = np.ascontiguousarray(messages[:, first : first + 8 * count])

@@ -15,9 +15,9 @@ from binascii import crc32
 from collections.abc import Callable
 from typing import BinaryIO
 
-from ..exceptions import RecordingError
-from .compression import unpack
-from .message_collector import MAX_NAME, MessageCollector
+from ilr_dynamics.exceptions import RecordingError
+from ilr_dynamics.recording.compression import unpack
+from ilr_dynamics.recording.message_collector import MAX_NAME, MessageCollector
 
 __all__ = ["read_mcap"]
 

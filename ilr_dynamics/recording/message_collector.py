@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..exceptions import RecordingError
-from .compression import unpack
+from ilr_dynamics.arrays import IndexArray
+from ilr_dynamics.exceptions import RecordingError
+from ilr_dynamics.recording.compression import unpack
 
 __all__ = ["BagLimits", "MessageCollector", "MessageTaker", "absolute_topic"]
 
@@ -209,7 +209,7 @@ class MessageCollector:
         kept = sum(inbox.taker.nbytes for inbox in self._inboxes.values())
         self._check_memory(kept + len(self._sequence))
 
-    def places(self, topic: str) -> NDArray[np.intp]:
+    def places(self, topic: str) -> IndexArray:
         """Of each message of a topic, which one of all it was in the order of writing, (n,)."""
         sequence = np.frombuffer(self._sequence, dtype=np.uint8)
         return np.flatnonzero(sequence == self._inboxes[topic].number)

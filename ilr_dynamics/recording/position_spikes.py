@@ -14,12 +14,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .topic_series import BLOCK
+from ilr_dynamics.arrays import BoolArray, FloatArray, IndexArray
+from ilr_dynamics.recording.topic_series import BLOCK
 
 __all__ = ["LONGEST", "find_spikes"]
-
-Array = NDArray[np.float64]
-Rows = NDArray[np.intp]
 
 LONGEST = 0.1
 """States farther apart say nothing about each other, s."""
@@ -41,7 +39,9 @@ HALO = AROUND + OWN
 FEWEST = 4
 
 
-def find_spikes(time: Array, position: Array, quantum: Array) -> tuple[list[int], list[int]]:
+def find_spikes(
+    time: FloatArray, position: FloatArray, quantum: FloatArray
+) -> tuple[list[int], list[int]]:
     """
     Find positions that are beside the motion before and behind them.
 
@@ -65,7 +65,7 @@ def find_spikes(time: Array, position: Array, quantum: Array) -> tuple[list[int]
         return [], []
     rows = _measured_anew(position)
     spikes: list[int] = []
-    slips: list[tuple[int, Array]] = []
+    slips: list[tuple[int, FloatArray]] = []
     for start in range(0, len(rows), BLOCK):
         first, end = max(start - HALO, 0), start + BLOCK
         near = rows[first : end + HALO]
@@ -79,7 +79,7 @@ def find_spikes(time: Array, position: Array, quantum: Array) -> tuple[list[int]
     return [row for k in spikes for row in range(rows[k], held[k])], rows[breaks].tolist()
 
 
-def _measured_anew(position: Array) -> NDArray[np.int32]:
+def _measured_anew(position: FloatArray) -> NDArray[np.int32]:
     """States without those that repeat the one before as a driver does that publishes faster.
 
     Of those of an arm that stands still, as many are left as of one that moves. Numbers have 32
@@ -100,7 +100,9 @@ def _measured_anew(position: Array) -> NDArray[np.int32]:
     return np.flatnonzero(since % held == 0).astype(np.int32)
 
 
-def _short_ones(spikes: list[int], slips: list[tuple[int, Array]]) -> tuple[list[int], list[int]]:
+def _short_ones(
+    spikes: list[int], slips: list[tuple[int, FloatArray]]
+) -> tuple[list[int], list[int]]:
     """Take the states between two slips, of which one takes the other back, for wrong."""
     breaks: list[int] = []
     k = 0
@@ -116,7 +118,9 @@ def _short_ones(spikes: list[int], slips: list[tuple[int, Array]]) -> tuple[list
     return sorted(spikes), breaks
 
 
-def _of_block(time: Array, position: Array, quantum: Array) -> tuple[Rows, Rows, Array]:
+def _of_block(
+    time: FloatArray, position: FloatArray, quantum: FloatArray
+) -> tuple[IndexArray, IndexArray, FloatArray]:
     """Spikes and slips of some states, and by how much each state is off the ones before, rad."""
     if len(time) < FEWEST:
         none = np.zeros(0, dtype=np.intp)
@@ -157,7 +161,9 @@ def _of_block(time: Array, position: Array, quantum: Array) -> tuple[Rows, Rows,
     return wrong, anew, slip
 
 
-def _beside_lines(position: Array, step: Array, slope: Array) -> tuple[Array, Array, Array]:
+def _beside_lines(
+    position: FloatArray, step: FloatArray, slope: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """How far states are beside the lines before, behind and between, (n, n_joints), rad.
 
     NaN where there is none.
@@ -172,13 +178,13 @@ def _beside_lines(position: Array, step: Array, slope: Array) -> tuple[Array, Ar
     return before, behind, between
 
 
-def _agreed(*deviations: Array) -> Array:
+def _agreed(*deviations: FloatArray) -> FloatArray:
     """The smallest of some deviations on the same side; zero if they are on different ones."""
     low, high = np.fmin.reduce(deviations), np.fmax.reduce(deviations)
     return np.nan_to_num(np.maximum(low, 0.0) + np.minimum(high, 0.0))
 
 
-def _unusual(excess: Array, usual: Array) -> NDArray[np.bool_]:
+def _unusual(excess: FloatArray, usual: FloatArray) -> BoolArray:
     """Whether a joint is beside its lines by more than is usual around each state, (n,)."""
     found = np.zeros(len(excess), dtype=bool)
     offsets = np.arange(-HALO, HALO + 1)

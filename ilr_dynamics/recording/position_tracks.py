@@ -18,13 +18,11 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from .position_spikes import LONGEST, find_spikes
-from .topic_series import BLOCK
+from ilr_dynamics.arrays import BoolArray, FloatArray, IndexArray
+from ilr_dynamics.recording.position_spikes import LONGEST, find_spikes
+from ilr_dynamics.recording.topic_series import BLOCK
 
 __all__ = ["DEFAULT_VELOCITY", "PositionTracks", "encoder_steps", "follow_positions"]
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 DEFAULT_VELOCITY = 10.0
 """Faster than joints of arms turn, rad/s, where nothing else is known."""
@@ -56,15 +54,15 @@ class PositionTracks:
         How many times each joint's position was unwrapped.
     """
 
-    position: Array
-    jumped: Mask
+    position: FloatArray
+    jumped: BoolArray
     breaks: tuple[int, ...]
-    wraps: NDArray[np.intp]
+    wraps: IndexArray
 
 
 def follow_positions(
-    time: Array,
-    position: Array,
+    time: FloatArray,
+    position: FloatArray,
     velocity_limit: float | Sequence[float] = DEFAULT_VELOCITY,
     continuous: Sequence[bool] = (),
 ) -> PositionTracks:
@@ -115,7 +113,7 @@ def _blocks(n: int) -> Iterator[slice]:
         yield slice(start, min(start + BLOCK + 1, n))
 
 
-def _steps_too_far(time: Array, position: Array, fastest: Array) -> Mask:
+def _steps_too_far(time: FloatArray, position: FloatArray, fastest: FloatArray) -> BoolArray:
     """Whether an arm cannot get from each state to the next, shape (n - 1,)."""
     broken = np.zeros(max(len(time) - 1, 0), dtype=bool)
     for rows in _blocks(len(time)):
@@ -126,8 +124,8 @@ def _steps_too_far(time: Array, position: Array, fastest: Array) -> Mask:
 
 
 def _unwrapped(
-    time: Array, position: Array, fastest: Array, continuous: Mask
-) -> tuple[Array, NDArray[np.intp]]:
+    time: FloatArray, position: FloatArray, fastest: FloatArray, continuous: BoolArray
+) -> tuple[FloatArray, IndexArray]:
     """Positions without jumps by whole turns; the same ones where there are none."""
     unwrapped = position
     so_far = np.zeros(position.shape[1])
@@ -149,7 +147,9 @@ def _unwrapped(
     return unwrapped, wraps
 
 
-def _owners(time: Array, position: Array, fastest: Array, broken: Mask) -> NDArray[np.int32]:
+def _owners(
+    time: FloatArray, position: FloatArray, fastest: FloatArray, broken: BoolArray
+) -> NDArray[np.int32]:
     """Track of each state, (n,): the nearest one that it can continue, or a new one."""
     n = len(time)
     owner = np.empty(n, dtype=np.int32)
@@ -207,7 +207,7 @@ class _Track:
         return largest
 
 
-def _foreign(position: Array, owner: NDArray[np.int32]) -> tuple[Mask, list[int]]:
+def _foreign(position: FloatArray, owner: NDArray[np.int32]) -> tuple[BoolArray, list[int]]:
     """States of tracks that run beside the arm's, and where the others begin but for the first.
 
     Of two tracks that may both be the arm's, neither is. Somebody who fills in zeros, or a
@@ -245,7 +245,7 @@ def _foreign(position: Array, owner: NDArray[np.int32]) -> tuple[Mask, list[int]
     return foreign[owner], sorted(first[~foreign].tolist())[1:]
 
 
-def encoder_steps(position: Array) -> Array:
+def encoder_steps(position: FloatArray) -> FloatArray:
     """Smallest change of each joint's position: a step of its encoder, rad, shape (n_joints,).
 
     Zero where a joint never moves.

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .growing_array import GrowingArray
+from ilr_dynamics.recording.growing_array import GrowingArray
 
 __all__ = ["Receipts"]
 

@@ -13,16 +13,22 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import RecordingError
-from .bag import DEFAULT_LIMITS, Bag, Progress, ignore_progress, read_bag
-from .joint_state import JOINT_STATE, NANOSECONDS, Rejection, count_rejections
-from .joint_state_columns import JointStateColumns
-from .joint_state_layout import FIELDS
-from .message_collector import BagLimits, MessageTaker, absolute_topic
-from .position_tracks import DEFAULT_VELOCITY, follow_positions
-from .stamp_order import judge_stamps, long_steps, median_step
-from .topic_series import TopicSeries, keep_rows, rises, take_rows
-from .torque_join import join_torques
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.exceptions import RecordingError
+from ilr_dynamics.recording.bag import DEFAULT_LIMITS, Bag, Progress, ignore_progress, read_bag
+from ilr_dynamics.recording.joint_state import (
+    JOINT_STATE,
+    NANOSECONDS,
+    Rejection,
+    count_rejections,
+)
+from ilr_dynamics.recording.joint_state_columns import JointStateColumns
+from ilr_dynamics.recording.joint_state_layout import FIELDS
+from ilr_dynamics.recording.message_collector import BagLimits, MessageTaker, absolute_topic
+from ilr_dynamics.recording.position_tracks import DEFAULT_VELOCITY, follow_positions
+from ilr_dynamics.recording.stamp_order import judge_stamps, long_steps, median_step
+from ilr_dynamics.recording.topic_series import TopicSeries, keep_rows, rises, take_rows
+from ilr_dynamics.recording.torque_join import join_torques
 
 __all__ = [
     "GRAVITY_ANNOTATION",
@@ -79,7 +85,7 @@ class Recording:
 
     joint_names: tuple[str, ...]
     stamp: NDArray[np.int64]
-    position: NDArray[np.float64]
+    position: FloatArray
     velocity: NDArray[np.floating]
     torque: NDArray[np.floating]
     commanded: bool
@@ -89,7 +95,7 @@ class Recording:
     wraps: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
-    def time(self) -> NDArray[np.float64]:
+    def time(self) -> FloatArray:
         """Time since the first state, shape (n,), s."""
         time = np.empty(len(self.stamp))
         # Without an array of integers between, which would take as much again.
@@ -318,7 +324,7 @@ class _Commands(JointStateColumns):
         super().take(messages, received)
 
 
-def _in_order(series: TopicSeries) -> tuple[TopicSeries, NDArray[np.intp], list[Reasons]]:
+def _in_order(series: TopicSeries) -> tuple[TopicSeries, IndexArray, list[Reasons]]:
     """Usable states by stamp, their parts between settings of the clock, and why not others."""
     usable = series.rejection == Rejection.NONE
     reasons = [series.rejection[~usable]]
@@ -334,9 +340,7 @@ def _in_order(series: TopicSeries) -> tuple[TopicSeries, NDArray[np.intp], list[
     return series, part, reasons
 
 
-def _moved_on(
-    stamp: NDArray[np.int64], part: NDArray[np.intp]
-) -> tuple[NDArray[np.int64], list[int]]:
+def _moved_on(stamp: NDArray[np.int64], part: IndexArray) -> tuple[NDArray[np.int64], list[int]]:
     """Stamps that rise from part to part too, and the rows at which the clock was set."""
     set_ahead = long_steps(stamp, SET_AHEAD) + 1
     begins = np.union1d(np.flatnonzero(part[1:] != part[:-1]) + 1, set_ahead).tolist()

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InvalidParameterError, RecordingError
-from .growing_array import GrowingArray
-from .joint_state import NANOSECONDS, Rejection, count_rejections
-from .recording import Recording, describe_rejections, without_jumps
-from .smoothing import smooth
+from ilr_dynamics.arrays import BoolArray, FloatArray, IndexArray
+from ilr_dynamics.exceptions import InvalidParameterError, RecordingError
+from ilr_dynamics.recording.growing_array import GrowingArray
+from ilr_dynamics.recording.joint_state import NANOSECONDS, Rejection, count_rejections
+from ilr_dynamics.recording.recording import Recording, describe_rejections, without_jumps
+from ilr_dynamics.recording.smoothing import smooth
 
 __all__ = ["SampleSettings", "Samples", "concatenate", "half_window", "training_samples"]
 
@@ -108,9 +109,9 @@ class Samples:
         States that gave no sample, by reason.
     """
 
-    time: NDArray[np.float64]
-    X: NDArray[np.float64]
-    Y: NDArray[np.float64]
+    time: FloatArray
+    X: FloatArray
+    Y: FloatArray
     joint_names: tuple[str, ...]
     driver_compensates_gravity: bool
     rejected: Counter[str]
@@ -234,7 +235,7 @@ def _check_settings(settings: SampleSettings, n_joints: int) -> None:
             )
 
 
-def _saturated(recording: Recording, settings: SampleSettings) -> NDArray[np.intp]:
+def _saturated(recording: Recording, settings: SampleSettings) -> IndexArray:
     if settings.torque_limit is None:
         return np.array([], dtype=np.intp)
     saturated = np.zeros(len(recording.stamp), dtype=bool)
@@ -246,7 +247,7 @@ def _saturated(recording: Recording, settings: SampleSettings) -> NDArray[np.int
 
 def _smooth_stretches(
     recording: Recording, settings: SampleSettings, reason: NDArray[np.uint8]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[FloatArray, FloatArray]:
     """Inputs and torques of the samples; the other states are marked in `reason`."""
     n_joints = len(recording.joint_names)
     most = len(reason)
@@ -286,8 +287,8 @@ def _smooth_stretches(
 
 
 def _stretches(
-    recording: Recording, settings: SampleSettings, rows: NDArray[np.intp]
-) -> list[NDArray[np.intp]]:
+    recording: Recording, settings: SampleSettings, rows: IndexArray
+) -> list[IndexArray]:
     """Split rows where the time between neighbours is a gap, or the motion begins anew."""
     if rows.size == 0:
         return []
@@ -307,18 +308,18 @@ class _Stretch:
         States whose torque is known at their own time.
     """
 
-    def __init__(self, recording: Recording, rows: NDArray[np.intp], delay: float) -> None:
+    def __init__(self, recording: Recording, rows: IndexArray, delay: float) -> None:
         time = recording.time[rows]
         sent = time - delay
         self.known = rows[(time[0] <= sent) & (sent <= time[-1])]
         self.n_known = len(self.known)
         self._recording, self._rows, self._delay, self._time = recording, rows, delay, time
 
-    def time(self, block: slice) -> NDArray[np.float64]:
+    def time(self, block: slice) -> FloatArray:
         """Times of some of the known ones, s."""
         return self._recording.time[self.known[block]]
 
-    def signals(self, block: slice) -> NDArray[np.float64]:
+    def signals(self, block: slice) -> FloatArray:
         """Their positions, and their torques at their own time, (n, 2 n_joints), rad and Nm."""
         sent = self.time(block) - self._delay
         # Only those between which these were sent.
@@ -343,13 +344,13 @@ class _Selection:
         self._recording, self._settings, self._reason = recording, settings, reason
         self._slot = -1.0
 
-    def before_smoothing(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+    def before_smoothing(self, rows: IndexArray) -> BoolArray:
         """Whether states (n,), the next in time, may become samples."""
         if self._settings.minimum_speed is not None:
             return np.ones(len(rows), dtype=bool)
         return self._first_of_slots(rows)
 
-    def after_smoothing(self, rows: NDArray[np.intp], x: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def after_smoothing(self, rows: IndexArray, x: FloatArray) -> BoolArray:
         """Whether those of them (n,) with inputs (n, 3 n_joints) do."""
         if self._settings.minimum_speed is None:
             return np.ones(len(rows), dtype=bool)
@@ -360,7 +361,7 @@ class _Selection:
         chosen[chosen] = self._first_of_slots(rows[chosen])
         return chosen
 
-    def _first_of_slots(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+    def _first_of_slots(self, rows: IndexArray) -> BoolArray:
         if self._settings.sample_rate is None or not rows.size:
             return np.ones(len(rows), dtype=bool)
         # The small number keeps a sample that falls on a boundary on its upper side.

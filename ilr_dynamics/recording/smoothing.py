@@ -6,25 +6,23 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from numpy.typing import NDArray
 
-from ..exceptions import InvalidParameterError
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.exceptions import InvalidParameterError
 
 __all__ = ["smooth"]
-
-Array = NDArray[np.float64]
 
 BLOCK = 2048
 """Windows fitted at a time: bounds the memory to some 10 MB."""
 
 
 def smooth(
-    time: Array,
-    signals: Array,
+    time: FloatArray,
+    signals: FloatArray,
     half_width: int,
     order: int,
-    centres: NDArray[np.intp] | None = None,
-) -> tuple[Array, Array, Array]:
+    centres: IndexArray | None = None,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     r"""
     Fit a polynomial around every sample; its value and derivatives are the filter's output.
 
@@ -77,7 +75,7 @@ def smooth(
     return result[0], result[1], result[2]
 
 
-def _fit(times: Array, windows: Array, order: int) -> Array:
+def _fit(times: FloatArray, windows: FloatArray, order: int) -> FloatArray:
     """Value, first and second derivative (3, b, m) at the centres of windows (b, m, width)."""
     offset = times - times[:, times.shape[1] // 2, np.newaxis]
     # Powers of numbers within about +-1 keep the normal equations well conditioned.

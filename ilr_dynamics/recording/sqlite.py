@@ -18,8 +18,8 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
-from ..exceptions import RecordingError
-from .message_collector import MAX_TOPICS, MessageCollector
+from ilr_dynamics.exceptions import RecordingError
+from ilr_dynamics.recording.message_collector import MAX_TOPICS, MessageCollector
 
 __all__ = ["read_sqlite"]
 

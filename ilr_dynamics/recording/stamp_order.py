@@ -17,13 +17,13 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from .joint_state import Rejection
-from .topic_series import BLOCK, rises
+from ilr_dynamics.arrays import IndexArray
+from ilr_dynamics.recording.joint_state import Rejection
+from ilr_dynamics.recording.topic_series import BLOCK, rises
 
 __all__ = ["judge_stamps", "long_steps", "median_step", "short_steps"]
 
 Stamps = NDArray[np.int64]
-Indices = NDArray[np.intp]
 
 LONGEST_INT32 = np.iinfo(np.int32).max
 # How far, in ns, a message may be from its place: those that were overtaken are put back there.
@@ -50,7 +50,7 @@ HOLE = 0.25
 LONELY, FAR = 3, 10.0
 
 
-def judge_stamps(stamp: Stamps) -> tuple[Indices, NDArray[np.uint8]]:
+def judge_stamps(stamp: Stamps) -> tuple[IndexArray, NDArray[np.uint8]]:
     """
     Say which messages can be ordered by their stamps, and in which parts.
 
@@ -103,7 +103,7 @@ def median_step(stamp: Stamps) -> float:
     return median if median < LONGEST_INT32 - 1 else float(np.median(np.diff(stamp)))
 
 
-def long_steps(stamp: Stamps, longest: float) -> Indices:
+def long_steps(stamp: Stamps, longest: float) -> IndexArray:
     """Stamps, of those in order, after which the next is later by more than so much, ns."""
     found = [
         start + np.flatnonzero(np.diff(stamp[start : start + BLOCK + 1]) > longest)
@@ -211,7 +211,7 @@ def _first_of_each(stamp: Stamps, rejection: NDArray[np.uint8]) -> NDArray[np.ui
     return rejection
 
 
-def _longest_rising(stamp: Stamps) -> Indices:
+def _longest_rising(stamp: Stamps) -> IndexArray:
     """Indices of a longest strictly rising subsequence.
 
     Between two places where all before are less than all behind, the others matter nothing: most
@@ -228,7 +228,7 @@ def _longest_rising(stamp: Stamps) -> Indices:
     return np.sort(np.concatenate(chains))
 
 
-def _by_patience(values: list[int]) -> Indices:
+def _by_patience(values: list[int]) -> IndexArray:
     """Indices of a longest strictly rising subsequence (patience sorting, n log n)."""
     tops: list[int] = []
     rows: list[int] = []

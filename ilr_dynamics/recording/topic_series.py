@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ilr_dynamics.arrays import BoolArray, IndexArray
+
 __all__ = ["BLOCK", "TopicSeries", "keep_rows", "rises", "take_rows"]
 
 BLOCK = 1 << 14
@@ -36,7 +38,7 @@ class TopicSeries:
     stamp: NDArray[np.int64]
     fields: dict[str, NDArray[Any]]
     rejection: NDArray[np.uint8]
-    written: NDArray[np.intp] | None = None
+    written: IndexArray | None = None
 
 
 def rises(values: NDArray[Any]) -> bool:
@@ -44,7 +46,7 @@ def rises(values: NDArray[Any]) -> bool:
     return bool((values[1:] > values[:-1]).all())
 
 
-def take_rows(series: TopicSeries, rows: NDArray[np.intp]) -> TopicSeries:
+def take_rows(series: TopicSeries, rows: IndexArray) -> TopicSeries:
     """Copy rows, in any order."""
     return TopicSeries(
         series.stamp[rows],
@@ -54,7 +56,7 @@ def take_rows(series: TopicSeries, rows: NDArray[np.intp]) -> TopicSeries:
     )
 
 
-def keep_rows(series: TopicSeries, kept: NDArray[np.bool_]) -> TopicSeries:
+def keep_rows(series: TopicSeries, kept: BoolArray) -> TopicSeries:
     """Leave out the other rows; the series itself is used up."""
     if kept.all():
         return series
@@ -67,7 +69,7 @@ def keep_rows(series: TopicSeries, kept: NDArray[np.bool_]) -> TopicSeries:
     )
 
 
-def _moved_up(values: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[Any]:
+def _moved_up(values: NDArray[Any], rows: IndexArray) -> NDArray[Any]:
     """Rows in their order, moved to the front: each comes from where it goes or from behind."""
     for start in range(0, len(rows), BLOCK):
         block = rows[start : start + BLOCK]

@@ -9,14 +9,15 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from .joint_state import NANOSECONDS, Rejection
-from .position_spikes import LONGEST
-from .position_tracks import DEFAULT_VELOCITY, JUMP
-from .topic_series import BLOCK, TopicSeries, keep_rows, rises
+from ilr_dynamics.arrays import IndexArray
+from ilr_dynamics.recording.joint_state import NANOSECONDS, Rejection
+from ilr_dynamics.recording.position_spikes import LONGEST
+from ilr_dynamics.recording.position_tracks import DEFAULT_VELOCITY, JUMP
+from ilr_dynamics.recording.topic_series import BLOCK, TopicSeries, keep_rows, rises
 
 __all__ = ["join_torques"]
 
-Places = Callable[[], tuple[NDArray[np.intp], NDArray[np.intp]]]
+Places = Callable[[], tuple[IndexArray, IndexArray]]
 
 
 def join_torques(
@@ -129,7 +130,7 @@ def _join_in_disorder(
 
 def _places_of(
     states: TopicSeries, commands: TopicSeries, places: Places
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+) -> tuple[IndexArray, IndexArray]:
     of_states, of_commands = (
         place if series.written is None else place[series.written]
         for series, place in zip((states, commands), places(), strict=True)

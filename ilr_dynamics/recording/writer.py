@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 from rosbags.interfaces import Connection
 from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
 
-from ..exceptions import RecordingError
-from .joint_state import JOINT_STATE, encode_joint_state, typestore
+from ilr_dynamics.exceptions import RecordingError
+from ilr_dynamics.recording.joint_state import JOINT_STATE, encode_joint_state, typestore
 
 __all__ = ["STORAGES", "RecordingWriter"]
 

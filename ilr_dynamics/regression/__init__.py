@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Infinite local regression: Dirichlet-process mixtures of Bayesian linear regressions."""
 
-from .fallback import Fallback, FallbackPrediction
-from .features import register_features
-from .hilr import HILR
-from .ilr import ILR
-from .linear_fallback import LinearFallback
-from .predictor import Prediction, Predictor
-from .prior_mean import LinearPriorMean, PriorMean
-from .sample_weights import effective_sample_weights
-from .snapshot import load_snapshot
+from ilr_dynamics.regression.fallback import Fallback, FallbackPrediction
+from ilr_dynamics.regression.features import register_features
+from ilr_dynamics.regression.hilr import HILR
+from ilr_dynamics.regression.ilr import ILR
+from ilr_dynamics.regression.linear_fallback import LinearFallback
+from ilr_dynamics.regression.predictor import Prediction, Predictor
+from ilr_dynamics.regression.prior_mean import LinearPriorMean, PriorMean
+from ilr_dynamics.regression.sample_weights import effective_sample_weights
+from ilr_dynamics.regression.snapshot import load_snapshot
 
 __all__ = [
     "HILR",

@@ -8,15 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..exceptions import InvalidDataError, InvalidParameterError
-from .fallback import Fallback, FallbackPrediction, check_fallback_fits
-from .prior_mean import PriorMean
+from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError
+from ilr_dynamics.regression.fallback import Fallback, FallbackPrediction, check_fallback_fits
+from ilr_dynamics.regression.prior_mean import PriorMean
 
 __all__ = ["Baseline", "BaselinePrediction"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,7 @@ class BaselinePrediction:
         What the unseen component predicts; None: what the prior does.
     """
 
-    added: Array | None
+    added: FloatArray | None
     unseen: FallbackPrediction | None
 
 
@@ -73,14 +71,14 @@ class Baseline:
         """Whether anything is added to the mixture's mean."""
         return self.learn_residual or self.prior_mean is not None
 
-    def expected(self, X: Array) -> Array | None:
+    def expected(self, X: FloatArray) -> FloatArray | None:
         """What is added to the mixture's mean at inputs (n, m), (n, d); None: nothing."""
         if self.learn_residual:
             assert self.fallback is not None
             return self.fallback.expected(X)
         return None if self.prior_mean is None else self.prior_mean(X)
 
-    def predict(self, X: Array) -> BaselinePrediction:
+    def predict(self, X: FloatArray) -> BaselinePrediction:
         """Predict at inputs X (n, m), in physical units."""
         unseen = None if self.fallback is None else self.fallback.predict(X)
         # The same mean serves both, as a fallback may take longer than the mixture.
@@ -88,7 +86,7 @@ class Baseline:
             return BaselinePrediction(unseen.mean, unseen)
         return BaselinePrediction(self.expected(X), unseen)
 
-    def residual(self, X: Array, Y: Array) -> Array:
+    def residual(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """
         What of outputs Y (n, d) at inputs X (n, m) is left to be learned, in physical units.
 
@@ -113,7 +111,7 @@ class Baseline:
         # Where it says nothing the fallback stands, and components learn that nothing is left.
         return self.fallback.informative_share(X) * (Y - expected)
 
-    def updated(self, X: Array, Y: Array, weights: Array) -> Self:
+    def updated(self, X: FloatArray, Y: FloatArray, weights: FloatArray) -> Self:
         """Let the fallback, if any, learn further samples; InvalidDataError if it cannot."""
         if self.fallback is None:
             return self

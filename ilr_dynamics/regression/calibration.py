@@ -15,15 +15,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from .component_predictions import ComponentPredictions
-from .predictive import PredictiveMixture
+from ilr_dynamics.arrays import BoolArray, FloatArray
+from ilr_dynamics.regression.component_predictions import ComponentPredictions
+from ilr_dynamics.regression.predictive import PredictiveMixture
 
 __all__ = ["MIN_SAMPLES", "Outcomes", "SpreadFactors", "spread_factors"]
-
-Array = NDArray[np.float64]
 
 # Fewer samples do not tell a quantile far out; the factor then stays as it was.
 MIN_SAMPLES = 50
@@ -71,17 +69,17 @@ class Outcomes:
         Which of the components is the unseen one.
     """
 
-    weights: Array
-    distances: Array
-    dofs: Array
-    is_unseen: NDArray[np.bool_]
+    weights: FloatArray
+    distances: FloatArray
+    dofs: FloatArray
+    is_unseen: BoolArray
 
     @classmethod
     def of(
         cls,
         mixture: PredictiveMixture,
         predictions: ComponentPredictions,
-        Y: Array,
+        Y: FloatArray,
         factors: SpreadFactors,
     ) -> Outcomes:
         """Of outputs Y (n, d) in the units of the mixture, whose spread has these factors."""
@@ -99,7 +97,7 @@ class Outcomes:
         )
 
     @property
-    def of_unseen(self) -> NDArray[np.bool_]:
+    def of_unseen(self) -> BoolArray:
         """Where (n,) the unseen component has more weight than any other."""
         return self.is_unseen[:, 0]
 
@@ -111,7 +109,7 @@ class Outcomes:
         probability = np.einsum("nk,nkd->nd", weights, below)
         return float(np.mean(np.abs(2.0 * probability - 1.0) <= coverage))
 
-    def chosen(self, rows: NDArray[np.bool_]) -> Outcomes:
+    def chosen(self, rows: BoolArray) -> Outcomes:
         """Some of them."""
         return Outcomes(
             self.weights[rows], self.distances[rows], self.dofs[rows], self.is_unseen[rows]

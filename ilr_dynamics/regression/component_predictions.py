@@ -9,13 +9,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from .quantiles import mixture_quantile
+from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.regression.quantiles import mixture_quantile
 
 if TYPE_CHECKING:
-    from .predictive import PredictiveMixture
+    from ilr_dynamics.regression.predictive import PredictiveMixture
 
 __all__ = [
     "ComponentPredictions",
@@ -25,8 +25,6 @@ __all__ = [
     "most_probable_only",
     "with_unseen_prediction",
 ]
-
-Array = NDArray[np.float64]
 
 # Share of the mixture, its lightest components, that a quantile leaves out at most, and that in
 # shares of what lies outside the interval: these bound the error of the coverage.
@@ -48,18 +46,18 @@ class ComponentPredictions:
         1 + u' L^-1 u, by which the noise is widened.
     """
 
-    log_weights: Array
-    means: Array
-    factors: Array
+    log_weights: FloatArray
+    means: FloatArray
+    factors: FloatArray
 
     @cached_property
-    def weights(self) -> Array:
+    def weights(self) -> FloatArray:
         """Share (n, K + 1) of each component; rows sum to one."""
         return np.exp(self.log_weights)
 
 
 def with_unseen_prediction(
-    predictions: ComponentPredictions, mean: Array, factor: Array
+    predictions: ComponentPredictions, mean: FloatArray, factor: FloatArray
 ) -> ComponentPredictions:
     """Let the unseen component say something else: mean (n, d) and widening (n,)."""
     means, factors = predictions.means.copy(), predictions.factors.copy()
@@ -69,7 +67,7 @@ def with_unseen_prediction(
 
 def mean_and_variance(
     mixture: PredictiveMixture, predictions: ComponentPredictions
-) -> tuple[Array, Array]:
+) -> tuple[FloatArray, FloatArray]:
     """Mean and variance (n, d) of each output of the mixture, in standard units."""
     weights, means = predictions.weights, predictions.means
     mean = np.matmul(weights[:, None, :], means)
@@ -92,7 +90,7 @@ def most_probable_only(predictions: ComponentPredictions) -> ComponentPrediction
 
 def interval(
     mixture: PredictiveMixture, predictions: ComponentPredictions, coverage: float
-) -> tuple[Array, Array]:
+) -> tuple[FloatArray, FloatArray]:
     """Central interval (n, d) of each output: two quantiles of the mixture, in standard units."""
     kept = np.argsort(-predictions.weights, axis=1)
     weights = np.take_along_axis(predictions.weights, kept, axis=1)
@@ -120,8 +118,8 @@ def interval(
 
 
 def log_conditional_density(
-    mixture: PredictiveMixture, predictions: ComponentPredictions, Y: Array
-) -> Array:
+    mixture: PredictiveMixture, predictions: ComponentPredictions, Y: FloatArray
+) -> FloatArray:
     """Log p(y | x) (n,) of standardised outputs (n, d)."""
     log_terms = mixture.log_output_densities(predictions, Y)
     return np.asarray(logsumexp(log_terms + predictions.log_weights, axis=1))

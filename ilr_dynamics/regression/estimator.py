@@ -7,7 +7,7 @@ from __future__ import annotations
 import inspect
 from typing import Any, Self
 
-from ..exceptions import InvalidParameterError
+from ilr_dynamics.exceptions import InvalidParameterError
 
 __all__ = ["Estimator"]
 

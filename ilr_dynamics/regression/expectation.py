@@ -19,16 +19,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from ..blas_threads import map_on_threads
-from .products import form_coefficients, pairwise_products, scatter_matrices
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.blas_threads import map_on_threads
+from ilr_dynamics.regression.products import form_coefficients, pairwise_products, scatter_matrices
 
 __all__ = ["Expectation"]
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 # Samples in a leaf: more of them share a matrix product, fewer have fewer components in common.
 LEAF_SIZE = 64
@@ -58,7 +55,7 @@ class Expectation:
         Leading columns of Z, by which samples are near each other.
     """
 
-    def __init__(self, Z: Array, weights: Array, n_inputs: int) -> None:
+    def __init__(self, Z: FloatArray, weights: FloatArray, n_inputs: int) -> None:
         tree = cKDTree(Z[:, :n_inputs], leafsize=LEAF_SIZE, compact_nodes=False)
         self._Z = Z[tree.indices]
         self._weights = weights[tree.indices]
@@ -69,12 +66,14 @@ class Expectation:
             for first in range(0, len(self._leaves), BLOCK_LEAVES)
         ]
         p = Z.shape[1]
-        self._products: Array | None = None
+        self._products: FloatArray | None = None
         if 4 * Z.shape[0] * p * (p + 1) <= MAX_KEPT_BYTES:
             self._products = pairwise_products(self._Z)
-        self._names: list[Indices] = []
+        self._names: list[IndexArray] = []
 
-    def __call__(self, forms: Array, names: Indices, *, of_all: bool) -> tuple[float, Array]:
+    def __call__(
+        self, forms: FloatArray, names: IndexArray, *, of_all: bool
+    ) -> tuple[float, FloatArray]:
         """
         Sum up all samples.
 
@@ -115,10 +114,10 @@ class Expectation:
             packed[chosen] += rho.T @ F
         return log_normalizer, scatter_matrices(packed, forms.shape[-1])
 
-    def _relevant(self, coefficients: Array) -> list[Indices]:
+    def _relevant(self, coefficients: FloatArray) -> list[IndexArray]:
         """Components that matter to any sample of each leaf."""
 
-        def relevant(leaves: list[slice]) -> list[Indices]:
+        def relevant(leaves: list[slice]) -> list[IndexArray]:
             rows = slice(leaves[0].start, leaves[-1].stop)
             log_rho = self._products_of(rows) @ coefficients.T
             log_rho -= log_rho.max(axis=1, keepdims=True)
@@ -131,19 +130,19 @@ class Expectation:
 
         return [chosen for block in map_on_threads(relevant, self._blocks) for chosen in block]
 
-    def _leaf_products(self) -> Iterator[Array]:
+    def _leaf_products(self) -> Iterator[FloatArray]:
         for leaves in self._blocks:
             products = self._products_of(slice(leaves[0].start, leaves[-1].stop))
             for leaf in leaves:
                 yield products[leaf.start - leaves[0].start : leaf.stop - leaves[0].start]
 
-    def _products_of(self, rows: slice) -> Array:
+    def _products_of(self, rows: slice) -> FloatArray:
         if self._products is not None:
             return self._products[rows]
         return pairwise_products(self._Z[rows])
 
 
-def _present(named: list[Indices], names: Indices) -> list[Indices]:
+def _present(named: list[IndexArray], names: IndexArray) -> list[IndexArray]:
     """Where the components of these names stand now; all where none of them is left."""
     position = np.full(max(int(chosen.max()) for chosen in [*named, names]) + 1, -1)
     position[names] = np.arange(names.size)

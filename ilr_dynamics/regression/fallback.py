@@ -17,14 +17,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..exceptions import InvalidDataError, InvalidParameterError
-from .registry import Registry
+from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError
+from ilr_dynamics.regression.registry import Registry
 
 __all__ = ["FALLBACKS", "Fallback", "FallbackPrediction", "check_fallback", "check_fallback_fits"]
-
-Array = NDArray[np.float64]
 
 FALLBACKS = Registry("fallback")
 
@@ -42,8 +40,8 @@ class FallbackPrediction:
         By how much uncertain parameters widen the noise, at least 1.
     """
 
-    mean: Array
-    factor: Array
+    mean: FloatArray
+    factor: FloatArray
 
 
 class Fallback(ABC):
@@ -62,7 +60,7 @@ class Fallback(ABC):
         FALLBACKS.add(cls)
 
     @abstractmethod
-    def updated(self, X: Array, Y: Array, weights: Array) -> Self:
+    def updated(self, X: FloatArray, Y: FloatArray, weights: FloatArray) -> Self:
         """Return what is known after further samples X (n, m), Y (n, d) of these weights (n,)."""
 
     @abstractmethod
@@ -70,14 +68,14 @@ class Fallback(ABC):
         """Return what is left if earlier samples weigh `factor` as much; 0: none are left."""
 
     @abstractmethod
-    def predict(self, X: Array) -> FallbackPrediction:
+    def predict(self, X: FloatArray) -> FallbackPrediction:
         """Predict at inputs X (n, m), in physical units."""
 
-    def expected(self, X: Array) -> Array:
+    def expected(self, X: FloatArray) -> FloatArray:
         """Mean (n, d) of what is predicted at inputs X (n, m): all that some queries ask for."""
         return self.predict(X).mean
 
-    def informative_share(self, X: Array) -> Array:
+    def informative_share(self, X: FloatArray) -> FloatArray:
         """
         Tell how much samples at X (n, m) say of what this model leaves unexplained, (n, d).
 
@@ -87,13 +85,13 @@ class Fallback(ABC):
         return np.ones((X.shape[0], self.noise_shape.shape[0]))
 
     @property
-    def uninformative_variance(self) -> Array:
+    def uninformative_variance(self) -> FloatArray:
         """Variance (d,) of outputs about the mean that the other share of samples is."""
         return np.zeros(self.noise_shape.shape[0])
 
     @property
     @abstractmethod
-    def noise_shape(self) -> Array:
+    def noise_shape(self) -> FloatArray:
         """Shape matrix (d, d) of the Student-t where parameters are certain (factor 1)."""
 
     @property
@@ -102,12 +100,12 @@ class Fallback(ABC):
         """Degrees of freedom of the Student-t, above 2."""
 
     @abstractmethod
-    def arrays(self) -> dict[str, Array]:
+    def arrays(self) -> dict[str, FloatArray]:
         """Everything that `from_arrays` needs, as float arrays by name."""
 
     @classmethod
     @abstractmethod
-    def from_arrays(cls, arrays: Mapping[str, Array]) -> Self:
+    def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> Self:
         """Make the model that `arrays` came from; ValueError if they do not fit together."""
 
 
@@ -118,7 +116,7 @@ def check_fallback(value: object) -> Fallback | None:
     return value
 
 
-def check_fallback_fits(fallback: Fallback, X: Array, n_outputs: int) -> None:
+def check_fallback_fits(fallback: Fallback, X: FloatArray, n_outputs: int) -> None:
     """
     Check that a fallback fits a model.
 

@@ -15,16 +15,15 @@ from itertools import combinations_with_replacement
 from math import comb
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..exceptions import InvalidParameterError
-from .scaling import Standardizer
-from .validation import check_size
+from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.exceptions import InvalidParameterError
+from ilr_dynamics.regression.scaling import Standardizer
+from ilr_dynamics.regression.validation import check_size
 
 __all__ = ["FeatureFunction", "Regressors", "check_features", "register_features"]
 
-Array = NDArray[np.float64]
-FeatureFunction = Callable[[Array], Array]
+FeatureFunction = Callable[[FloatArray], FloatArray]
 
 LINEAR = "linear"
 POLYNOMIAL = "polynomial"
@@ -102,7 +101,7 @@ class Regressors:
 
     @classmethod
     def from_data(
-        cls, scaling: Standardizer, features: str, degree: int, X: Array, weights: Array
+        cls, scaling: Standardizer, features: str, degree: int, X: FloatArray, weights: FloatArray
     ) -> Regressors:
         """
         Fix the scaling of the features by the data they are first taken of.
@@ -137,7 +136,7 @@ class Regressors:
         """Length m of an input."""
         return int(self.scaling.location.size)
 
-    def __call__(self, X: Array) -> Array:
+    def __call__(self, X: FloatArray) -> FloatArray:
         """Regressors (n, q) of inputs (n, m); InvalidDataError where they are too large."""
         # What overflows is told as too large.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -159,12 +158,12 @@ def _exponents(n_inputs: int, degree: int) -> list[tuple[int, ...]]:
     ]
 
 
-def _monomials(X: Array, degree: int) -> Array:
+def _monomials(X: FloatArray, degree: int) -> FloatArray:
     columns = [np.prod(X[:, factors], axis=1) for factors in _exponents(X.shape[1], degree)]
     return np.stack(columns, axis=1) if columns else np.zeros((X.shape[0], 0))
 
 
-def _evaluated(name: str, X: Array) -> Array:
+def _evaluated(name: str, X: FloatArray) -> FloatArray:
     if name not in _registered:
         raise InvalidParameterError(
             f"the features {name!r} are not known here: call register_features first"

@@ -13,15 +13,24 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
-from . import stick_breaking
-from .hyperparameters import CONCENTRATION_SIZE, log_scale_prior, most_probable_scale
-from .mixture import MixturePosterior, MixturePrior, most_probable_concentration
-from .normal_wishart import NormalWishart
-from .pairs import best_disjoint, merged, neighbours
-from .tied_components import (
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.regression import stick_breaking
+from ilr_dynamics.regression.hyperparameters import (
+    CONCENTRATION_SIZE,
+    log_scale_prior,
+    most_probable_scale,
+)
+from ilr_dynamics.regression.mixture import (
+    MixturePosterior,
+    MixturePrior,
+    most_probable_concentration,
+)
+from ilr_dynamics.regression.normal_wishart import NormalWishart
+from ilr_dynamics.regression.pairs import best_disjoint, merged, neighbours
+from ilr_dynamics.regression.tied_components import (
     GroupedSums,
     TiedGates,
     TiedRegressions,
@@ -30,9 +39,6 @@ from .tied_components import (
 )
 
 __all__ = ["HierarchicalPosterior", "HierarchicalPrior"]
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 # Unions of groups tried at a time: bounds the memory of their statistics.
 PAIRS_AT_A_TIME = 500
@@ -72,7 +78,9 @@ class HierarchicalPrior(MixturePrior):
     upper_concentration: float
     upper_strength: float
 
-    def arrange(self, scatter: Array, groups: Indices, n_kept: int) -> tuple[Indices, Indices]:
+    def arrange(
+        self, scatter: FloatArray, groups: IndexArray, n_kept: int
+    ) -> tuple[IndexArray, IndexArray]:
         """Sort by upper component, the one with the largest total first; within it by count."""
         counts = self.counts(scatter)
         order = np.argsort(-counts, kind="stable")[:n_kept]
@@ -83,7 +91,7 @@ class HierarchicalPrior(MixturePrior):
         by_group = np.argsort(rank[members], kind="stable")
         return order[by_group], rank[members][by_group]
 
-    def posterior(self, scatter: Array, groups: Indices) -> HierarchicalPosterior:
+    def posterior(self, scatter: FloatArray, groups: IndexArray) -> HierarchicalPosterior:
         """Posterior of each lower component, for components in order."""
         gates, regressions = self._tied(scatter, groups)
         counts = self.counts(scatter)
@@ -105,7 +113,7 @@ class HierarchicalPrior(MixturePrior):
         )
 
     def log_evidence_of(
-        self, posterior: MixturePosterior, scatter: Array, groups: Indices
+        self, posterior: MixturePosterior, scatter: FloatArray, groups: IndexArray
     ) -> float:
         """Log probability of data with labels of both levels, parameters integrated out."""
         assert isinstance(posterior, HierarchicalPosterior)
@@ -116,7 +124,7 @@ class HierarchicalPrior(MixturePrior):
         families = posterior.gates.log_evidence + posterior.regressions.log_evidence
         return float(np.sum(families) + sticks)
 
-    def predictive(self, scatter: Array, groups: Indices) -> MixturePosterior:
+    def predictive(self, scatter: FloatArray, groups: IndexArray) -> MixturePosterior:
         """
         All components that a prediction mixes: those in order and, last, the unseen.
 
@@ -172,7 +180,9 @@ class HierarchicalPrior(MixturePrior):
             ),
         )
 
-    def with_concentration_refitted(self, guess: Self, scatter: Array, groups: Indices) -> Self:
+    def with_concentration_refitted(
+        self, guess: Self, scatter: FloatArray, groups: IndexArray
+    ) -> Self:
         """Take the same step for the concentrations of both levels."""
         totals, per_group = self._per_group(self.counts(scatter), groups)
         return replace(
@@ -195,7 +205,9 @@ class HierarchicalPrior(MixturePrior):
             )
         )
 
-    def merge_gains(self, scatter: Array, groups: Indices, pairs: Indices) -> Array:
+    def merge_gains(
+        self, scatter: FloatArray, groups: IndexArray, pairs: IndexArray
+    ) -> FloatArray:
         """
         Change of `log_evidence` (n_pairs,) if the two components of a pair were one.
 
@@ -221,7 +233,7 @@ class HierarchicalPrior(MixturePrior):
                 gains[index] += self._upper_stick_evidence(scatter, united) - before
         return gains
 
-    def united_groups(self, scatter: Array, groups: Indices) -> Indices | None:
+    def united_groups(self, scatter: FloatArray, groups: IndexArray) -> IndexArray | None:
         """
         Unite upper components that are better one, which leaves all responsibilities as they are.
 
@@ -236,14 +248,16 @@ class HierarchicalPrior(MixturePrior):
         gains += self._union_stick_gains(scatter, groups, pairs)
         n_groups = slopes.shape[0]
 
-        def joint_gain(chosen: Indices) -> float:
+        def joint_gain(chosen: IndexArray) -> float:
             united = merged(pairs[chosen], n_groups)[groups]
             return self.log_evidence(scatter, united) - self.log_evidence(scatter, groups)
 
         merged_into = best_disjoint(pairs, gains, n_groups, joint_gain)
         return None if merged_into is None else merged_into[groups]
 
-    def _union_log_evidence(self, scatter: Array, groups: Indices, pairs: Indices) -> Array:
+    def _union_log_evidence(
+        self, scatter: FloatArray, groups: IndexArray, pairs: IndexArray
+    ) -> FloatArray:
         """Log probability (n_pairs,) of the samples of two groups in one, without labels."""
         members = np.split(np.arange(groups.size), GroupedSums(groups).starts[1:])
         evidence = np.empty(pairs.shape[0])
@@ -259,7 +273,9 @@ class HierarchicalPrior(MixturePrior):
             evidence[start : start + len(unions)] = gates.log_evidence + regressions.log_evidence
         return evidence
 
-    def _union_stick_gains(self, scatter: Array, groups: Indices, pairs: Indices) -> Array:
+    def _union_stick_gains(
+        self, scatter: FloatArray, groups: IndexArray, pairs: IndexArray
+    ) -> FloatArray:
         """Change of the log probability (n_pairs,) of the labels if two groups were one."""
         totals, per_group = self._per_group(self.counts(scatter), groups)
         before = stick_breaking.log_evidence(np.sort(totals)[::-1], self.upper_concentration)
@@ -280,7 +296,7 @@ class HierarchicalPrior(MixturePrior):
             )
         return gains
 
-    def _tied(self, scatter: Array, groups: Indices) -> tuple[TiedGates, TiedRegressions]:
+    def _tied(self, scatter: FloatArray, groups: IndexArray) -> tuple[TiedGates, TiedRegressions]:
         sums = GroupedSums(groups)
         one = self.n_regressors - 1
         return (
@@ -288,24 +304,26 @@ class HierarchicalPrior(MixturePrior):
             tied_regressions(self.regression, sums, scatter),
         )
 
-    def _group_log_evidence(self, scatter: Array) -> float:
+    def _group_log_evidence(self, scatter: FloatArray) -> float:
         """Log probability of the samples of one group and of their lower labels."""
         counts = np.sort(self.counts(scatter))[::-1]
         gates, regressions = self._tied(scatter, np.zeros(scatter.shape[0], dtype=np.intp))
         sticks = stick_breaking.log_evidence(counts, self.concentration)
         return float(gates.log_evidence[0] + regressions.log_evidence[0] + sticks)
 
-    def _upper_stick_evidence(self, scatter: Array, groups: Indices) -> float:
+    def _upper_stick_evidence(self, scatter: FloatArray, groups: IndexArray) -> float:
         _, members = np.unique(groups, return_inverse=True)
         totals = np.bincount(members, weights=self.counts(scatter)).astype(float)
         return stick_breaking.log_evidence(np.sort(totals)[::-1], self.upper_concentration)
 
-    def _per_group(self, counts: Array, groups: Indices) -> tuple[Array, list[Array]]:
+    def _per_group(
+        self, counts: FloatArray, groups: IndexArray
+    ) -> tuple[FloatArray, list[FloatArray]]:
         """Counts (G,) of the upper components, and of the lower ones within each."""
         sums = GroupedSums(groups)
         return sums(counts), np.split(counts, sums.starts[1:])
 
-    def _log_expected_weights(self, counts: Array, groups: Indices) -> Array:
+    def _log_expected_weights(self, counts: FloatArray, groups: IndexArray) -> FloatArray:
         """Log weights (K + 1,) of the lower components and, last, of all that is unseen."""
         totals, per_group = self._per_group(counts, groups)
         upper = stick_breaking.log_expected_weights(totals, self.upper_concentration)

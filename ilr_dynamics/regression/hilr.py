@@ -9,14 +9,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .fallback import Fallback
-from .hierarchy import HierarchicalPrior
-from .inference import FitScales
-from .learner import MixtureLearner
-from .mixture import MixturePrior
-from .prior_mean import PriorMean
-from .priors import isotropic_prior
-from .validation import check_real
+from ilr_dynamics.regression.fallback import Fallback
+from ilr_dynamics.regression.hierarchy import HierarchicalPrior
+from ilr_dynamics.regression.inference import FitScales
+from ilr_dynamics.regression.learner import MixtureLearner
+from ilr_dynamics.regression.mixture import MixturePrior
+from ilr_dynamics.regression.prior_mean import PriorMean
+from ilr_dynamics.regression.priors import isotropic_prior
+from ilr_dynamics.regression.validation import check_real
 
 __all__ = ["HILR"]
 

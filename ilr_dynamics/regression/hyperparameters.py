@@ -16,11 +16,11 @@ a closed form in the posterior expectations of e: an EM step, which never lowers
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from ilr_dynamics.arrays import FloatArray
 
 __all__ = ["CONCENTRATION_SIZE", "log_scale_prior", "most_probable_scale", "rounding_of_squares"]
-
-Array = NDArray[np.float64]
 
 # How many components the stated scales are worth: enough to keep them from growing without end.
 PSEUDO_DRAWS = 1.0
@@ -40,7 +40,7 @@ def most_probable_scale(
     distances: ArrayLike,
     guess: ArrayLike,
     smallest: ArrayLike = 0.0,
-) -> Array:
+) -> FloatArray:
     """
     Scale that maximises n_draws s / 2 log(scale) - scale / 2 * distances + log_scale_prior.
 
@@ -66,7 +66,7 @@ def most_probable_scale(
     return np.asarray(np.maximum(scale, lowest))
 
 
-def rounding_of_squares(squares: Array) -> Array:
+def rounding_of_squares(squares: FloatArray) -> FloatArray:
     """
     What is left to chance when squares of outputs are explained exactly.
 

@@ -22,13 +22,13 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .expectation import Expectation
-from .hyperparameters import rounding_of_squares
-from .merging import merge_components
-from .mixture import MixturePosterior, MixturePrior
-from .pairs import summed
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.regression.expectation import Expectation
+from ilr_dynamics.regression.hyperparameters import rounding_of_squares
+from ilr_dynamics.regression.merging import merge_components
+from ilr_dynamics.regression.mixture import MixturePosterior, MixturePrior
+from ilr_dynamics.regression.pairs import summed
 
 __all__ = [
     "FitScales",
@@ -39,8 +39,6 @@ __all__ = [
     "variational_bayes",
 ]
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 IterationCallback = Callable[[int, int, float], None]
 FitScales = bool | Literal["outputs"]
 
@@ -83,14 +81,14 @@ class Learning:
 
     prior: MixturePrior
     guess: MixturePrior
-    previous: Array
-    new: Array
-    groups: Indices
-    names: Indices
+    previous: FloatArray
+    new: FloatArray
+    groups: IndexArray
+    names: IndexArray
     constant: float
 
     @cached_property
-    def total(self) -> Array:
+    def total(self) -> FloatArray:
         """Statistics (K, p, p) of all samples."""
         return self.previous + self.new
 
@@ -173,19 +171,19 @@ class InferenceResult:
     """
 
     prior: MixturePrior
-    scatter: Array
-    groups: Indices
-    lower_bounds: Array
+    scatter: FloatArray
+    groups: IndexArray
+    lower_bounds: FloatArray
     converged: bool
 
 
 def start(
-    weights: Array,
+    weights: FloatArray,
     prior: MixturePrior,
     guess: MixturePrior,
-    previous: Array,
-    initial: Array,
-    groups: Indices,
+    previous: FloatArray,
+    initial: FloatArray,
+    groups: IndexArray,
 ) -> Learning:
     """
     Where inference begins.
@@ -215,8 +213,8 @@ def start(
 
 
 def variational_bayes(
-    Z: Array,
-    weights: Array,
+    Z: FloatArray,
+    weights: FloatArray,
     learning: Learning,
     *,
     max_iterations: int,
@@ -300,7 +298,9 @@ def variational_bayes(
     )
 
 
-def _merged(Z: Array, weights: Array, learning: Learning, forms: Array) -> Learning | None:
+def _merged(
+    Z: FloatArray, weights: FloatArray, learning: Learning, forms: FloatArray
+) -> Learning | None:
     """Learning with components merged, None where no merge raises the bound."""
     merged_into = merge_components(
         learning.prior, learning.total, learning.groups, Z, weights, forms

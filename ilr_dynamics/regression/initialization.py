@@ -5,22 +5,20 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from .products import pairwise_products, scatter_matrices
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.regression.products import pairwise_products, scatter_matrices
 
 __all__ = ["assignment_statistics", "k_means_plus_plus", "nearest_seed"]
-
-Array = NDArray[np.float64]
 
 # Of squared distances, relative to the squared lengths they are differences of.
 ROUNDING = 1e-13
 
 
 def k_means_plus_plus(
-    points: Array, weights: Array, n_seeds: int, generator: np.random.Generator
-) -> Array:
+    points: FloatArray, weights: FloatArray, n_seeds: int, generator: np.random.Generator
+) -> FloatArray:
     """
     Seeds spread over the points: each is drawn with odds that grow with its squared distance.
 
@@ -44,7 +42,7 @@ def k_means_plus_plus(
     """
     lengths = np.einsum("ni,ni->n", points, points)
 
-    def squared_distances(index: int) -> Array:
+    def squared_distances(index: int) -> FloatArray:
         # |a|^2 - 2 a b + |b|^2: one matrix-vector product, where differences would be written to
         # memory and read again. What rounding leaves of equal points is nothing.
         far = lengths + lengths[index]
@@ -63,14 +61,14 @@ def k_means_plus_plus(
     return points[chosen]
 
 
-def nearest_seed(points: Array, seeds: Array) -> NDArray[np.intp]:
+def nearest_seed(points: FloatArray, seeds: FloatArray) -> IndexArray:
     """Index (n,) of the seed nearest to each point."""
     return np.asarray(cKDTree(seeds).query(points)[1], dtype=np.intp)
 
 
 def assignment_statistics(
-    Z: Array, weights: Array, labels: NDArray[np.intp], n_components: int
-) -> Array:
+    Z: FloatArray, weights: FloatArray, labels: IndexArray, n_components: int
+) -> FloatArray:
     """Scatter matrices (n_components, p, p) of the extended samples Z (n, p) of each label."""
     order = np.argsort(labels, kind="stable")
     F = pairwise_products(Z[order]) * weights[order, None]

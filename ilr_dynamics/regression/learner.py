@@ -9,14 +9,15 @@ from dataclasses import replace
 from typing import Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..blas_threads import one_blas_thread
-from .baseline import Baseline
-from .calibration import MIN_SAMPLES, SpreadFactors
-from .fallback import Fallback, check_fallback
-from .features import Regressors, check_features
-from .inference import (
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.blas_threads import one_blas_thread
+from ilr_dynamics.regression.baseline import Baseline
+from ilr_dynamics.regression.calibration import MIN_SAMPLES, SpreadFactors
+from ilr_dynamics.regression.fallback import Fallback, check_fallback
+from ilr_dynamics.regression.features import Regressors, check_features
+from ilr_dynamics.regression.inference import (
     FitScales,
     InferenceResult,
     IterationCallback,
@@ -24,17 +25,21 @@ from .inference import (
     start,
     variational_bayes,
 )
-from .initialization import assignment_statistics, k_means_plus_plus, nearest_seed
-from .mixture import MixturePrior, extend
-from .mixture_regressor import MixtureRegressor
-from .predictive import PredictiveMixture
-from .prior_mean import PriorMean, check_prior_mean
-from .recognition import most_probable_recognising
-from .residual_shift import told_again
-from .scaling import Standardizer
-from .stochastic import StepSchedule, stochastic_variational_bayes
-from .transforms import Transforms
-from .validation import (
+from ilr_dynamics.regression.initialization import (
+    assignment_statistics,
+    k_means_plus_plus,
+    nearest_seed,
+)
+from ilr_dynamics.regression.mixture import MixturePrior, extend
+from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
+from ilr_dynamics.regression.predictive import PredictiveMixture
+from ilr_dynamics.regression.prior_mean import PriorMean, check_prior_mean
+from ilr_dynamics.regression.recognition import most_probable_recognising
+from ilr_dynamics.regression.residual_shift import told_again
+from ilr_dynamics.regression.scaling import Standardizer
+from ilr_dynamics.regression.stochastic import StepSchedule, stochastic_variational_bayes
+from ilr_dynamics.regression.transforms import Transforms
+from ilr_dynamics.regression.validation import (
     check_choice,
     check_integer,
     check_random_state,
@@ -44,9 +49,6 @@ from .validation import (
 )
 
 __all__ = ["MixtureLearner"]
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 # A component does not recognise this share of its own samples: about two standard deviations, no
 # farther than a stretch of samples evenly spread reaches.
@@ -182,7 +184,9 @@ class MixtureLearner(MixtureRegressor):
         self.metadata_ = {}
         return self
 
-    def _calibrated_spread(self, X: Array, Y: Array, weights: Array) -> SpreadFactors:
+    def _calibrated_spread(
+        self, X: FloatArray, Y: FloatArray, weights: FloatArray
+    ) -> SpreadFactors:
         """Find the spread factors with a trial model that has not seen the samples held out."""
         if self.calibration_share == 0.0:
             return SpreadFactors()
@@ -240,12 +244,12 @@ class MixtureLearner(MixtureRegressor):
 
     def _infer(
         self,
-        Z: Array,
-        weights: Array,
+        Z: FloatArray,
+        weights: FloatArray,
         prior: MixturePrior,
         stated: MixturePrior,
-        known: Array,
-        groups: Indices,
+        known: FloatArray,
+        groups: IndexArray,
         callback: IterationCallback | None,
     ) -> InferenceResult:
         """Learn new samples on top of known statistics; of several starts the best is kept."""
@@ -263,8 +267,8 @@ class MixtureLearner(MixtureRegressor):
 
     def _run(
         self,
-        Z: Array,
-        weights: Array,
+        Z: FloatArray,
+        weights: FloatArray,
         learning: Learning,
         generator: np.random.Generator,
         callback: IterationCallback | None,
@@ -296,13 +300,13 @@ class MixtureLearner(MixtureRegressor):
 
     def _initial_labels(
         self,
-        Z: Array,
-        weights: Array,
+        Z: FloatArray,
+        weights: FloatArray,
         prior: MixturePrior,
-        known: Array,
-        groups: Indices,
+        known: FloatArray,
+        groups: IndexArray,
         generator: np.random.Generator,
-    ) -> tuple[Indices, int]:
+    ) -> tuple[IndexArray, int]:
         """Most probable component that recognises each sample; elsewhere new ones, k-means++."""
         n_known, m, q = known.shape[0], prior.n_inputs, prior.n_regressors
         labels = np.full(Z.shape[0], n_known, dtype=np.intp)
@@ -323,7 +327,7 @@ class MixtureLearner(MixtureRegressor):
         return labels, seeds.shape[0]
 
 
-def _extended(U: Array, scaling: Standardizer, Y: Array) -> Array:
+def _extended(U: FloatArray, scaling: Standardizer, Y: FloatArray) -> FloatArray:
     """Extended samples (n, p) of regressors in standard and outputs in physical units."""
     # What overflows is told as too large.
     with np.errstate(over="ignore", invalid="ignore"):

@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import digamma, gammaln
 
-from ..exceptions import InvalidDataError
+from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.exceptions import InvalidDataError
 
 __all__ = [
     "cholesky",
@@ -20,15 +20,13 @@ __all__ = [
     "symmetrize",
 ]
 
-Array = NDArray[np.float64]
 
-
-def symmetrize(A: Array) -> Array:
+def symmetrize(A: FloatArray) -> FloatArray:
     """Mean of A (..., p, p) and its transpose: rounding must not leave a lopsided matrix."""
     return 0.5 * (A + np.swapaxes(A, -1, -2))
 
 
-def cholesky(A: Array) -> Array:
+def cholesky(A: FloatArray) -> FloatArray:
     """
     Lower Cholesky factors of A (..., p, p).
 
@@ -47,13 +45,13 @@ def cholesky(A: Array) -> Array:
         ) from error
 
 
-def log_determinant(factor: Array) -> Array:
+def log_determinant(factor: FloatArray) -> FloatArray:
     """Log |A| (...,) from the Cholesky factor of A (..., p, p)."""
     diagonal = np.diagonal(factor, axis1=-2, axis2=-1)
     return 2.0 * np.sum(np.log(diagonal), axis=-1)
 
 
-def inverse_triangular(factor: Array) -> Array:
+def inverse_triangular(factor: FloatArray) -> FloatArray:
     """
     Inverses of lower triangular matrices (K, p, p), by forward substitution.
 
@@ -69,17 +67,17 @@ def inverse_triangular(factor: Array) -> Array:
     return inverse
 
 
-def inverse_from_cholesky(factor: Array) -> Array:
+def inverse_from_cholesky(factor: FloatArray) -> FloatArray:
     """A^-1 (K, p, p) from the Cholesky factor of A, exactly symmetric."""
     inverse_factor = inverse_triangular(factor)
     return symmetrize(np.swapaxes(inverse_factor, -1, -2) @ inverse_factor)
 
 
-def multivariate_log_gamma(a: Array, p: int) -> Array:
+def multivariate_log_gamma(a: FloatArray, p: int) -> FloatArray:
     """Log Gamma_p(a) (...,) up to the constant p (p - 1) / 4 log pi, which always cancels here."""
     return np.sum(gammaln(np.asarray(a)[..., None] - 0.5 * np.arange(p)), axis=-1)
 
 
-def multivariate_digamma(a: Array, p: int) -> Array:
+def multivariate_digamma(a: FloatArray, p: int) -> FloatArray:
     """Derivative (...,) of the multivariate log-gamma function of order p."""
     return np.sum(digamma(np.asarray(a)[..., None] - 0.5 * np.arange(p)), axis=-1)

@@ -10,16 +10,17 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..exceptions import InvalidDataError, NotFittedError
-from .fallback import Fallback, FallbackPrediction
-from .matrix_normal_wishart import MatrixNormalWishart, update_matrix_normal_wishart
-from .scaling import Standardizer
+from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.exceptions import InvalidDataError, NotFittedError
+from ilr_dynamics.regression.fallback import Fallback, FallbackPrediction
+from ilr_dynamics.regression.matrix_normal_wishart import (
+    MatrixNormalWishart,
+    update_matrix_normal_wishart,
+)
+from ilr_dynamics.regression.scaling import Standardizer
 
 __all__ = ["LinearFallback"]
-
-Array = NDArray[np.float64]
 
 # A slope of one standard unit is expected, give or take ten; the noise is worth two samples.
 SLOPE_PRECISION = 1e-2
@@ -43,11 +44,11 @@ class LinearFallback(Fallback):
 
     inputs: Standardizer | None = None
     outputs: Standardizer | None = None
-    scatter: Array | None = None
+    scatter: FloatArray | None = None
 
     name = "linear"
 
-    def updated(self, X: Array, Y: Array, weights: Array) -> Self:
+    def updated(self, X: FloatArray, Y: FloatArray, weights: FloatArray) -> Self:
         """Return what is known after further samples."""
         known = self
         if self.inputs is None or self.outputs is None:
@@ -70,7 +71,7 @@ class LinearFallback(Fallback):
             return type(self)()
         return replace(self, scatter=factor * self.scatter)
 
-    def predict(self, X: Array) -> FallbackPrediction:
+    def predict(self, X: FloatArray) -> FallbackPrediction:
         """Predict at inputs X (n, m), in physical units; NotFittedError before any samples."""
         if self.outputs is None:
             raise NotFittedError("the linear fallback has seen no samples; expected some first")
@@ -82,7 +83,7 @@ class LinearFallback(Fallback):
         )
 
     @property
-    def noise_shape(self) -> Array:
+    def noise_shape(self) -> FloatArray:
         """Shape matrix (d, d) of the Student-t where the map is certain."""
         assert self.outputs is not None
         scale = self.outputs.scale
@@ -93,7 +94,7 @@ class LinearFallback(Fallback):
         """Degrees of freedom of the Student-t."""
         return float(self._posterior.predictive_dof()[0])
 
-    def arrays(self) -> dict[str, Array]:
+    def arrays(self) -> dict[str, FloatArray]:
         """Scalings and scatter; nothing before the first samples."""
         if self.inputs is None or self.outputs is None or self.scatter is None:
             return {}
@@ -106,7 +107,7 @@ class LinearFallback(Fallback):
         }
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Array]) -> Self:
+    def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> Self:
         """From `arrays`; ValueError if they do not fit together."""
         if not arrays:
             return cls()
@@ -129,7 +130,7 @@ class LinearFallback(Fallback):
             np.asarray(arrays["scatter"]),
         )
 
-    def _regressors(self, X: Array) -> Array:
+    def _regressors(self, X: FloatArray) -> FloatArray:
         assert self.inputs is not None
         if X.shape[1] != self.inputs.location.size:
             raise InvalidDataError(

@@ -18,9 +18,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .linear_algebra import (
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.regression.linear_algebra import (
     cholesky,
     inverse_triangular,
     log_determinant,
@@ -28,11 +28,9 @@ from .linear_algebra import (
     multivariate_log_gamma,
     symmetrize,
 )
-from .normal_wishart import LOG_2, LOG_2PI
+from ilr_dynamics.regression.normal_wishart import LOG_2, LOG_2PI
 
 __all__ = ["MatrixNormalWishart", "update_matrix_normal_wishart"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -52,10 +50,10 @@ class MatrixNormalWishart:
         eta > d - 1.
     """
 
-    mean: Array
-    column_precision: Array
-    inverse_scale: Array
-    dof: Array
+    mean: FloatArray
+    column_precision: FloatArray
+    inverse_scale: FloatArray
+    dof: FloatArray
 
     @property
     def n_outputs(self) -> int:
@@ -67,7 +65,7 @@ class MatrixNormalWishart:
         """Length q of u = [x, features of x, 1]."""
         return int(self.mean.shape[2])
 
-    def __getitem__(self, chosen: NDArray[np.intp]) -> MatrixNormalWishart:
+    def __getitem__(self, chosen: IndexArray) -> MatrixNormalWishart:
         """Some of these distributions, in the order chosen."""
         return MatrixNormalWishart(
             self.mean[chosen],
@@ -86,37 +84,37 @@ class MatrixNormalWishart:
         )
 
     @cached_property
-    def _factor(self) -> Array:
+    def _factor(self) -> FloatArray:
         return cholesky(self.inverse_scale)
 
     @cached_property
-    def _root(self) -> Array:
+    def _root(self) -> FloatArray:
         """R (K, d, d), lower triangular, with Phi = R' R."""
         return inverse_triangular(self._factor)
 
     @cached_property
-    def _column_factor(self) -> Array:
+    def _column_factor(self) -> FloatArray:
         return cholesky(self.column_precision)
 
     @cached_property
-    def _column_root(self) -> Array:
+    def _column_root(self) -> FloatArray:
         """R (K, q, q), lower triangular, with L^-1 = R' R."""
         return inverse_triangular(self._column_factor)
 
     @cached_property
-    def slope_covariance(self) -> Array:
+    def slope_covariance(self) -> FloatArray:
         """L^-1 (K, q, q): u' L^-1 u is what an uncertain map adds to the predictive spread."""
         return symmetrize(np.swapaxes(self._column_root, 1, 2) @ self._column_root)
 
-    def scales(self) -> Array:
+    def scales(self) -> FloatArray:
         """Diagonal (d,) of a prior's Phi^-1, the scales that the evidence may choose."""
         return np.diagonal(self.inverse_scale[0])
 
-    def column_scales(self) -> Array:
+    def column_scales(self) -> FloatArray:
         """Diagonal (q,) of a prior's L: small where a regressor is expected to matter."""
         return np.diagonal(self.column_precision[0])
 
-    def rescaled(self, scales: Array, column_scales: Array) -> MatrixNormalWishart:
+    def rescaled(self, scales: FloatArray, column_scales: FloatArray) -> MatrixNormalWishart:
         """A prior (K = 1) with Phi^-1 = diag(scales) and L = diag(column_scales)."""
         return replace(
             self,
@@ -124,18 +122,18 @@ class MatrixNormalWishart:
             column_precision=np.diag(column_scales)[None],
         )
 
-    def expected_precision_sums(self) -> Array:
+    def expected_precision_sums(self) -> FloatArray:
         """Sum over the components of E[V_ii] (d,)."""
         return np.einsum("k,kri,kri->i", self.dof, self._root, self._root)
 
-    def expected_distances(self, location: Array) -> Array:
+    def expected_distances(self, location: FloatArray) -> FloatArray:
         """Sum over the components of E[a' V a] (q,), a a column of [A, c] - location."""
         whitened = self._root @ (self.mean - location)
         squared = np.einsum("k,krq,krq->q", self.dof, whitened, whitened)
         spread = np.einsum("krq,krq->q", self._column_root, self._column_root)
         return np.asarray(self.n_outputs * spread + squared)
 
-    def log_normalizer(self) -> Array:
+    def log_normalizer(self) -> FloatArray:
         """Log of the integral (K,) of the unnormalised density, constants that cancel left out."""
         d = self.n_outputs
         return (
@@ -145,7 +143,7 @@ class MatrixNormalWishart:
             + multivariate_log_gamma(0.5 * self.dof, d)
         )
 
-    def expected_log_likelihoods(self) -> tuple[Array, Array]:
+    def expected_log_likelihoods(self) -> tuple[FloatArray, FloatArray]:
         r"""
         Find W and c with E[log N(y | A_k x + c_k, V_k)] = c_k - |W_k [u, y]|^2 / 2.
 
@@ -169,17 +167,17 @@ class MatrixNormalWishart:
         W[:, q:, :q] = -noise @ self.mean
         return W, 0.5 * (expected_log_det - d * LOG_2PI)
 
-    def predictive_dof(self) -> Array:
+    def predictive_dof(self) -> FloatArray:
         """Degrees of freedom eta + 1 - d (K,) of the predictive Student-t of y."""
         return self.dof + 1.0 - self.n_outputs
 
-    def noise_shape(self) -> Array:
+    def noise_shape(self) -> FloatArray:
         """Phi^-1 / (eta + 1 - d) (K, d, d); times 1 + u' L^-1 u it is the Student-t's shape."""
         return self.inverse_scale / self.predictive_dof()[:, None, None]
 
 
 def update_matrix_normal_wishart(
-    prior: MatrixNormalWishart, count: Array, uu: Array, yu: Array, yy: Array
+    prior: MatrixNormalWishart, count: FloatArray, uu: FloatArray, yu: FloatArray, yy: FloatArray
 ) -> MatrixNormalWishart:
     r"""
     Posterior = prior + statistics of the data.

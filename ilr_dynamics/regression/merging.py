@@ -13,17 +13,14 @@ shared between them,
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from .mixture import MixturePrior
-from .pairs import best_disjoint, merged, neighbours, summed
-from .products import form_coefficients, pairwise_products
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.regression.mixture import MixturePrior
+from ilr_dynamics.regression.pairs import best_disjoint, merged, neighbours, summed
+from ilr_dynamics.regression.products import form_coefficients, pairwise_products
 
 __all__ = ["merge_components"]
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 # Rows worked on at a time: bounds the memory of arrays over (rows, pairs).
 BLOCK_ROWS = 1024
@@ -31,12 +28,12 @@ BLOCK_ROWS = 1024
 
 def merge_components(
     prior: MixturePrior,
-    scatter: Array,
-    groups: Indices,
-    Z: Array,
-    weights: Array,
-    forms: Array,
-) -> Indices | None:
+    scatter: FloatArray,
+    groups: IndexArray,
+    Z: FloatArray,
+    weights: FloatArray,
+    forms: FloatArray,
+) -> IndexArray | None:
     """
     Find components that are better one than two.
 
@@ -73,7 +70,7 @@ def merge_components(
     n_components = scatter.shape[0]
     before = prior.log_evidence(scatter, groups)
 
-    def joint_gain(chosen: Indices) -> float:
+    def joint_gain(chosen: IndexArray) -> float:
         # Of disjoint pairs each loses the entropy between its own two.
         merged_into = merged(pairs[chosen], n_components)
         after = prior.log_evidence(summed(scatter, merged_into), groups[np.unique(merged_into)])
@@ -82,7 +79,9 @@ def merge_components(
     return best_disjoint(pairs, gains - losses, n_components, joint_gain)
 
 
-def _entropy_losses(Z: Array, weights: Array, forms: Array, pairs: Indices) -> Array:
+def _entropy_losses(
+    Z: FloatArray, weights: FloatArray, forms: FloatArray, pairs: IndexArray
+) -> FloatArray:
     """Entropy (n_pairs,) of the responsibilities lost by merging each pair."""
     coefficients = form_coefficients(forms)
     losses = np.zeros(pairs.shape[0])

@@ -15,20 +15,25 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from . import stick_breaking
-from .hyperparameters import CONCENTRATION_SIZE, log_scale_prior, most_probable_scale
-from .matrix_normal_wishart import MatrixNormalWishart, update_matrix_normal_wishart
-from .normal_wishart import NormalWishart, update_normal_wishart
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.regression import stick_breaking
+from ilr_dynamics.regression.hyperparameters import (
+    CONCENTRATION_SIZE,
+    log_scale_prior,
+    most_probable_scale,
+)
+from ilr_dynamics.regression.matrix_normal_wishart import (
+    MatrixNormalWishart,
+    update_matrix_normal_wishart,
+)
+from ilr_dynamics.regression.normal_wishart import NormalWishart, update_normal_wishart
 
 __all__ = ["MixturePosterior", "MixturePrior", "extend", "most_probable_concentration"]
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
-
-def extend(U: Array, Y: Array) -> Array:
+def extend(U: FloatArray, Y: FloatArray) -> FloatArray:
     """Extended samples z = [u, y] (n, p) of regressors u = [x, .., 1] (n, q) and outputs."""
     return np.concatenate([U, Y], axis=1)
 
@@ -50,10 +55,10 @@ class MixturePosterior:
 
     gate: NormalWishart
     regression: MatrixNormalWishart
-    expected_log_weights: Array
-    log_expected_weights: Array
+    expected_log_weights: FloatArray
+    log_expected_weights: FloatArray
 
-    def expected_log_joint_forms(self) -> Array:
+    def expected_log_joint_forms(self) -> FloatArray:
         """
         Matrices Q (K, p, p) with log rho_nk = z_n' Q_k z_n (E-step of the paper's appendix).
 
@@ -116,26 +121,28 @@ class MixturePrior:
         """Length p = q + d of an extended sample."""
         return self.n_regressors + self.n_outputs
 
-    def counts(self, scatter: Array) -> Array:
+    def counts(self, scatter: FloatArray) -> FloatArray:
         """Weight N_k (K,) that each component holds: the scatter of the constant 1."""
         one = self.n_regressors - 1
         return scatter[:, one, one]
 
-    def arrange(self, scatter: Array, groups: Indices, n_kept: int) -> tuple[Indices, Indices]:
+    def arrange(
+        self, scatter: FloatArray, groups: IndexArray, n_kept: int
+    ) -> tuple[IndexArray, IndexArray]:
         """
         Order in which the sticks are broken: the one with the highest bound, largest first.
 
         Returns
         -------
         order : (n_kept,)
-            Indices of the `n_kept` largest components.
+            IndexArray of the `n_kept` largest components.
         groups : (n_kept,)
             Their groups, numbered anew.
         """
         order = np.argsort(-self.counts(scatter), kind="stable")[:n_kept]
         return order, np.arange(order.size)
 
-    def posterior(self, scatter: Array, groups: Indices) -> MixturePosterior:
+    def posterior(self, scatter: FloatArray, groups: IndexArray) -> MixturePosterior:
         """Posterior = prior + statistics (M-step), for components in order."""
         gate, regression = self._families(scatter)
         counts = self.counts(scatter)
@@ -146,7 +153,7 @@ class MixturePrior:
             stick_breaking.log_expected_weights(counts, self.concentration)[:-1],
         )
 
-    def log_evidence(self, scatter: Array, groups: Indices) -> float:
+    def log_evidence(self, scatter: FloatArray, groups: IndexArray) -> float:
         """
         Log probability of labelled data, parameters integrated out; components in any order.
 
@@ -158,7 +165,7 @@ class MixturePrior:
         return self.log_evidence_of(self.posterior(ordered, groups), ordered, groups)
 
     def log_evidence_of(
-        self, posterior: MixturePosterior, scatter: Array, groups: Indices
+        self, posterior: MixturePosterior, scatter: FloatArray, groups: IndexArray
     ) -> float:
         """`log_evidence` of components in order whose posterior is at hand."""
         base = self.gate.log_normalizer() + self.regression.log_normalizer()
@@ -166,13 +173,13 @@ class MixturePrior:
         sticks = stick_breaking.log_evidence(self.counts(scatter), self.concentration)
         return float(np.sum(gains)) + sticks
 
-    def component_log_evidence(self, scatter: Array) -> Array:
+    def component_log_evidence(self, scatter: FloatArray) -> FloatArray:
         """Log probability (K,) of the samples of each component, were each alone."""
         gate, regression = self._families(scatter)
         base = self.gate.log_normalizer() + self.regression.log_normalizer()
         return gate.log_normalizer() + regression.log_normalizer() - base
 
-    def predictive(self, scatter: Array, groups: Indices) -> MixturePosterior:
+    def predictive(self, scatter: FloatArray, groups: IndexArray) -> MixturePosterior:
         """
         All components that a prediction mixes: those in order and, last, the unseen.
 
@@ -234,7 +241,9 @@ class MixturePrior:
             ),
         )
 
-    def with_concentration_refitted(self, guess: Self, scatter: Array, groups: Indices) -> Self:
+    def with_concentration_refitted(
+        self, guess: Self, scatter: FloatArray, groups: IndexArray
+    ) -> Self:
         """Take the same step for the concentration."""
         concentration = most_probable_concentration(
             [self.counts(scatter)], self.concentration, guess.concentration
@@ -255,7 +264,9 @@ class MixturePrior:
             )
         )
 
-    def merge_gains(self, scatter: Array, groups: Indices, pairs: Indices) -> Array:
+    def merge_gains(
+        self, scatter: FloatArray, groups: IndexArray, pairs: IndexArray
+    ) -> FloatArray:
         """Change of `log_evidence` (n_pairs,) if the two components of a pair were one."""
         apart = self.component_log_evidence(scatter)
         first, second = pairs.T
@@ -270,11 +281,11 @@ class MixturePrior:
             gains[index] += stick_breaking.log_evidence(merged, self.concentration) - sticks
         return gains
 
-    def united_groups(self, scatter: Array, groups: Indices) -> Indices | None:
+    def united_groups(self, scatter: FloatArray, groups: IndexArray) -> IndexArray | None:
         """Groups (K,) with those united that are better one; None: there is nothing to unite."""
         return None
 
-    def _families(self, scatter: Array) -> tuple[NormalWishart, MatrixNormalWishart]:
+    def _families(self, scatter: FloatArray) -> tuple[NormalWishart, MatrixNormalWishart]:
         m, q = self.n_inputs, self.n_regressors
         counts = self.counts(scatter)
         gate = update_normal_wishart(self.gate, counts, scatter[:, :m, q - 1], scatter[:, :m, :m])
@@ -284,7 +295,9 @@ class MixturePrior:
         return gate, regression
 
 
-def most_probable_concentration(counts: list[Array], concentration: float, guess: float) -> float:
+def most_probable_concentration(
+    counts: list[FloatArray], concentration: float, guess: float
+) -> float:
     """Concentration of one or several stick-breaking processes with these counts (K,) each."""
     remainders = [
         stick_breaking.expected_log_remainders(of_process, concentration) for of_process in counts

@@ -10,25 +10,24 @@ from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..blas_threads import one_blas_thread
-from ..exceptions import InvalidParameterError, NotFittedError
-from .calibration import SpreadFactors, spread_factors
-from .estimator import Estimator
-from .fallback import Fallback
-from .features import Regressors
-from .mixture import MixturePosterior, MixturePrior
-from .physical_mixture import PhysicalMixture
-from .predictor import Predictor
-from .prior_mean import PriorMean
-from .scaling import Standardizer
-from .transforms import Transforms
-from .validation import check_array, check_training_data
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.blas_threads import one_blas_thread
+from ilr_dynamics.exceptions import InvalidParameterError, NotFittedError
+from ilr_dynamics.regression.calibration import SpreadFactors, spread_factors
+from ilr_dynamics.regression.estimator import Estimator
+from ilr_dynamics.regression.fallback import Fallback
+from ilr_dynamics.regression.features import Regressors
+from ilr_dynamics.regression.mixture import MixturePosterior, MixturePrior
+from ilr_dynamics.regression.physical_mixture import PhysicalMixture
+from ilr_dynamics.regression.predictor import Predictor
+from ilr_dynamics.regression.prior_mean import PriorMean
+from ilr_dynamics.regression.scaling import Standardizer
+from ilr_dynamics.regression.transforms import Transforms
+from ilr_dynamics.regression.validation import check_array, check_training_data
 
 __all__ = ["MixtureRegressor"]
-
-Array = NDArray[np.float64]
 
 # A component counts as active when it holds more than one sample.
 ACTIVE_COUNT = 1.0
@@ -40,10 +39,10 @@ class MixtureRegressor(Estimator):
 
     transforms_: Transforms
     prior_: MixturePrior
-    statistics_: Array
-    groups_: NDArray[np.intp]
+    statistics_: FloatArray
+    groups_: IndexArray
     posterior_: MixturePosterior
-    lower_bounds_: Array
+    lower_bounds_: FloatArray
     converged_: bool
     n_active_: int
     n_samples_: int
@@ -55,8 +54,8 @@ class MixtureRegressor(Estimator):
     def _set_state(
         self,
         prior: MixturePrior,
-        statistics: Array,
-        groups: NDArray[np.intp],
+        statistics: FloatArray,
+        groups: IndexArray,
         n_samples: int,
         transforms: Transforms,
     ) -> None:
@@ -140,7 +139,7 @@ class MixtureRegressor(Estimator):
         X: ArrayLike,
         return_std: bool = False,
         mode: Literal["mean", "mode"] = "mean",
-    ) -> Array | tuple[Array, Array]:
+    ) -> FloatArray | tuple[FloatArray, FloatArray]:
         """
         Predict outputs.
 
@@ -174,7 +173,7 @@ class MixtureRegressor(Estimator):
         return (mean, std) if return_std else mean
 
     @one_blas_thread
-    def predict_components(self, X: ArrayLike) -> tuple[Array, Array, Array]:
+    def predict_components(self, X: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
         """
         Predict with every component apart, for relations with several branches.
 
@@ -194,7 +193,9 @@ class MixtureRegressor(Estimator):
         return self._predictive.components(X)
 
     @one_blas_thread
-    def predict_interval(self, X: ArrayLike, coverage: float = 0.95) -> tuple[Array, Array]:
+    def predict_interval(
+        self, X: ArrayLike, coverage: float = 0.95
+    ) -> tuple[FloatArray, FloatArray]:
         """
         Central intervals of each output: quantiles of the predictive mixture.
 
@@ -214,7 +215,7 @@ class MixtureRegressor(Estimator):
         return self._predictive.interval(X, coverage)
 
     @one_blas_thread
-    def log_predictive_density(self, X: ArrayLike, Y: ArrayLike) -> Array:
+    def log_predictive_density(self, X: ArrayLike, Y: ArrayLike) -> FloatArray:
         """Log p(y | x) (n,) of inputs (n, n_inputs) and outputs (n, n_outputs), in nats.
 
         The density is one over the physical units of Y: the scaling's Jacobian is included.
@@ -224,13 +225,13 @@ class MixtureRegressor(Estimator):
         return self._predictive.log_density(X, Y)
 
     @one_blas_thread
-    def responsibilities(self, X: ArrayLike) -> Array:
+    def responsibilities(self, X: ArrayLike) -> FloatArray:
         """Share (n, K + 1) of each component at inputs (n, n_inputs); the last is the unseen."""
         X = self._checked_inputs(X)
         return self._predictive.weights(X)
 
     @one_blas_thread
-    def input_regions(self) -> tuple[Array, Array]:
+    def input_regions(self) -> tuple[FloatArray, FloatArray]:
         """
         Where in the input space the local models lie.
 
@@ -284,12 +285,14 @@ class MixtureRegressor(Estimator):
         SnapshotError
             If the file cannot be written.
         """
-        from .snapshot import write_model  # the snapshot module knows all model classes
+        from ilr_dynamics.regression.snapshot import (
+            write_model,  # the snapshot module knows all model classes
+        )
 
         self._check_fitted()
         write_model(path, self, self.metadata_ if metadata is None else metadata)
 
-    def _checked_inputs(self, X: ArrayLike) -> Array:
+    def _checked_inputs(self, X: ArrayLike) -> FloatArray:
         self._check_fitted()
         return check_array(X, "X", self.n_features_in_)
 

@@ -14,16 +14,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from .component_predictions import ComponentPredictions
-from .predictive import BLOCK_ROWS, PredictiveMixture
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.regression.component_predictions import ComponentPredictions
+from ilr_dynamics.regression.predictive import BLOCK_ROWS, PredictiveMixture
 
 __all__ = ["Neighbourhood", "neighbourhoods", "relevant_predictions"]
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 # Inputs that are screened together: more share a matrix product, fewer have fewer components in
 # common.
@@ -37,8 +34,8 @@ MANY_CANDIDATES = 256
 
 
 def relevant_predictions(
-    mixture: PredictiveMixture, U: Array
-) -> Iterator[tuple[Indices, PredictiveMixture, ComponentPredictions]]:
+    mixture: PredictiveMixture, U: FloatArray
+) -> Iterator[tuple[IndexArray, PredictiveMixture, ComponentPredictions]]:
     """
     What the components of a mixture say that matter, to some inputs near each other at a time.
 
@@ -93,14 +90,14 @@ class Neighbourhood:
         Components that can matter to one of them, and the last of all.
     """
 
-    rows: Indices
-    U: Array
-    gate_products: Array
-    products: Array
-    chosen: Indices
+    rows: IndexArray
+    U: FloatArray
+    gate_products: FloatArray
+    products: FloatArray
+    chosen: IndexArray
 
 
-def neighbourhoods(mixture: PredictiveMixture, U: Array) -> Iterator[Neighbourhood]:
+def neighbourhoods(mixture: PredictiveMixture, U: FloatArray) -> Iterator[Neighbourhood]:
     """Part regressors (n, q) into neighbourhoods; see `relevant_predictions`."""
     coordinates = mixture.coordinates(U)
     order = cKDTree(coordinates, leafsize=NEIGHBOURS, compact_nodes=False).indices
@@ -130,8 +127,8 @@ def neighbourhoods(mixture: PredictiveMixture, U: Array) -> Iterator[Neighbourho
 
 
 def _candidates(
-    mixture: PredictiveMixture, distances: Array, largest: Array
-) -> Iterator[tuple[Indices | None, Indices]]:
+    mixture: PredictiveMixture, distances: FloatArray, largest: FloatArray
+) -> Iterator[tuple[IndexArray | None, IndexArray]]:
     """
     Components with samples that can matter to some rows.
 
@@ -178,8 +175,8 @@ def _candidates(
 
 
 def _log_densities_of_nearest(
-    mixture: PredictiveMixture, distances: Array, gate_products: Array
-) -> Array:
+    mixture: PredictiveMixture, distances: FloatArray, gate_products: FloatArray
+) -> FloatArray:
     """
     Log weight (n,) at each row of the component with samples that is nearest by its bound.
 

@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .linear_algebra import (
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.regression.linear_algebra import (
     cholesky,
     inverse_triangular,
     log_determinant,
@@ -30,7 +30,6 @@ from .linear_algebra import (
 
 __all__ = ["NormalWishart", "update_normal_wishart"]
 
-Array = NDArray[np.float64]
 
 LOG_2 = float(np.log(2.0))
 LOG_2PI = float(np.log(2.0 * np.pi))
@@ -53,17 +52,17 @@ class NormalWishart:
         nu > m - 1.
     """
 
-    mean: Array
-    kappa: Array
-    inverse_scale: Array
-    dof: Array
+    mean: FloatArray
+    kappa: FloatArray
+    inverse_scale: FloatArray
+    dof: FloatArray
 
     @property
     def dimension(self) -> int:
         """Length m of an input."""
         return int(self.mean.shape[1])
 
-    def __getitem__(self, chosen: NDArray[np.intp]) -> NormalWishart:
+    def __getitem__(self, chosen: IndexArray) -> NormalWishart:
         """Some of these distributions, in the order chosen."""
         return NormalWishart(
             self.mean[chosen],
@@ -82,34 +81,34 @@ class NormalWishart:
         )
 
     @cached_property
-    def _factor(self) -> Array:
+    def _factor(self) -> FloatArray:
         return cholesky(self.inverse_scale)
 
     @cached_property
-    def _root(self) -> Array:
+    def _root(self) -> FloatArray:
         """R (K, m, m), lower triangular, with Psi = R' R."""
         return inverse_triangular(self._factor)
 
-    def scales(self) -> Array:
+    def scales(self) -> FloatArray:
         """Diagonal (m,) of a prior's Psi^-1, the scales that the evidence may choose."""
         return np.diagonal(self.inverse_scale[0])
 
-    def rescaled(self, scales: Array, kappa: Array) -> NormalWishart:
+    def rescaled(self, scales: FloatArray, kappa: FloatArray) -> NormalWishart:
         """A prior (K = 1) with other scales: Psi^-1 = diag(scales), and another kappa."""
         return replace(self, inverse_scale=np.diag(scales)[None], kappa=np.reshape(kappa, 1))
 
-    def expected_precision_sums(self) -> Array:
+    def expected_precision_sums(self) -> FloatArray:
         """Sum over the components of E[Lambda_ii] (m,)."""
         return np.einsum("k,kri,kri->i", self.dof, self._root, self._root)
 
-    def expected_distances(self, location: Array) -> float:
+    def expected_distances(self, location: FloatArray) -> float:
         """Sum over the components of E[(mu - location)' Lambda (mu - location)]."""
         shift = self.mean - location
         whitened = np.einsum("kri,ki->kr", self._root, shift)
         squared = np.sum(whitened**2, axis=1)
         return float(np.sum(self.dimension / self.kappa + self.dof * squared))
 
-    def log_normalizer(self) -> Array:
+    def log_normalizer(self) -> FloatArray:
         """Log of the integral (K,) of the unnormalised density, constants that cancel left out."""
         m = self.dimension
         log_det_inverse_scale = log_determinant(self._factor)
@@ -120,7 +119,7 @@ class NormalWishart:
             + multivariate_log_gamma(0.5 * self.dof, m)
         )
 
-    def expected_log_likelihoods(self) -> tuple[Array, Array]:
+    def expected_log_likelihoods(self) -> tuple[FloatArray, FloatArray]:
         r"""
         Find W and c with E[log N(x | mu_k, Lambda_k)] = c_k - |W_k [x, 1]|^2 / 2.
 
@@ -142,7 +141,7 @@ class NormalWishart:
         W[:, :, m] = -np.einsum("kri,ki->kr", W[:, :, :m], self.mean)
         return W, 0.5 * (expected_log_det - m * LOG_2PI - m / self.kappa)
 
-    def predictive_forms(self) -> Array:
+    def predictive_forms(self) -> FloatArray:
         r"""
         Matrices of the scaled squared distance in the predictive density of an input.
 
@@ -157,7 +156,7 @@ class NormalWishart:
         scale = np.swapaxes(self._root, 1, 2) @ self._root
         return _centred_forms(scale * weights[:, None, None], self.mean)
 
-    def predictive_log_constants(self) -> Array:
+    def predictive_log_constants(self) -> FloatArray:
         """Log density (K,) of the predictive Student-t at its location."""
         m = self.dimension
         log_det_inverse_scale = log_determinant(self._factor)
@@ -171,7 +170,7 @@ class NormalWishart:
 
 
 def update_normal_wishart(
-    prior: NormalWishart, count: Array, total: Array, scatter: Array
+    prior: NormalWishart, count: FloatArray, total: FloatArray, scatter: FloatArray
 ) -> NormalWishart:
     r"""
     Posterior = prior + statistics of the data.
@@ -205,11 +204,11 @@ def update_normal_wishart(
     return NormalWishart(mean, kappa, symmetrize(inverse_scale), prior.dof + count)
 
 
-def _outer(a: Array, b: Array) -> Array:
+def _outer(a: FloatArray, b: FloatArray) -> FloatArray:
     return a[:, :, None] * b[:, None, :]
 
 
-def _centred_forms(precision: Array, mean: Array) -> Array:
+def _centred_forms(precision: FloatArray, mean: FloatArray) -> FloatArray:
     """(x - m)' P (x - m) as forms (K, m + 1, m + 1) in [x, 1]."""
     m = mean.shape[1]
     pull = np.einsum("kij,kj->ki", precision, mean)

@@ -18,14 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..atomic_file import atomic_writer
-from ..exceptions import SnapshotError
+from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.atomic_file import atomic_writer
+from ilr_dynamics.exceptions import SnapshotError
 
 __all__ = ["open_arrays", "write_arrays"]
-
-Array = NDArray[np.float64]
 
 MAGIC = b"ilr_dynamics arrays 2\n"
 # Whole cache lines: BLAS reads aligned rows faster.
@@ -34,7 +32,7 @@ MAX_HEADER_BYTES = 1 << 16
 
 
 def write_arrays(
-    path: str | os.PathLike[str], arrays: Mapping[str, Array], header: Mapping[str, Any]
+    path: str | os.PathLike[str], arrays: Mapping[str, FloatArray], header: Mapping[str, Any]
 ) -> None:
     """
     Write the arrays atomically, each as little-endian float64 in row-major order.
@@ -58,7 +56,7 @@ def write_arrays(
         raise SnapshotError(f"cannot write the predictor file {path}: {error}") from error
 
 
-def open_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Array], dict[str, Any]]:
+def open_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, FloatArray], dict[str, Any]]:
     """
     Map the arrays of a file, read-only, and read what was written besides them.
 
@@ -73,7 +71,7 @@ def open_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Array], dict[st
     except (OSError, ValueError) as error:
         raise SnapshotError(f"cannot map the predictor file {path}: {error}") from error
     shapes, header, offset = _read_header(content, path)
-    arrays: dict[str, Array] = {}
+    arrays: dict[str, FloatArray] = {}
     for name, shape in shapes.items():
         offset += -offset % ALIGNMENT
         size = math.prod(shape)

@@ -7,13 +7,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-__all__ = ["best_disjoint", "merged", "neighbours", "summed"]
+from ilr_dynamics.arrays import FloatArray, IndexArray
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
+__all__ = ["best_disjoint", "merged", "neighbours", "summed"]
 
 # Candidates tried for each component: those nearest to it.
 N_NEIGHBOURS = 8
@@ -21,7 +19,7 @@ N_NEIGHBOURS = 8
 SMALLEST_GAIN = 1e-6
 
 
-def neighbours(points: Array) -> Indices:
+def neighbours(points: FloatArray) -> IndexArray:
     """Pairs (n_pairs, 2), each once and in rising order, of points (K, p) near each other."""
     n_points = points.shape[0]
     if n_points < 2:
@@ -34,8 +32,11 @@ def neighbours(points: Array) -> Indices:
 
 
 def best_disjoint(
-    pairs: Indices, gains: Array, n_components: int, joint_gain: Callable[[Indices], float]
-) -> Indices | None:
+    pairs: IndexArray,
+    gains: FloatArray,
+    n_components: int,
+    joint_gain: Callable[[IndexArray], float],
+) -> IndexArray | None:
     """
     Unite the best pairs first, no component twice: a gain holds for one merge of its two.
 
@@ -71,14 +72,14 @@ def best_disjoint(
     return merged(pairs[chosen], n_components) if chosen else None
 
 
-def merged(pairs: Indices, n_components: int) -> Indices:
+def merged(pairs: IndexArray, n_components: int) -> IndexArray:
     """Tell what each component (n_components,) becomes part of when disjoint pairs are merged."""
     merged_into = np.arange(n_components)
     merged_into[pairs[:, 1]] = pairs[:, 0]
     return merged_into
 
 
-def summed(scatter: Array, merged_into: Indices) -> Array:
+def summed(scatter: FloatArray, merged_into: IndexArray) -> FloatArray:
     """Statistics of the components that are left, each with those merged into it."""
     kept = np.unique(merged_into)
     sums = np.zeros((kept.size, *scatter.shape[1:]))

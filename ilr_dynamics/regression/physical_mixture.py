@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .baseline import BaselinePrediction
-from .calibration import Outcomes
-from .component_predictions import (
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.regression.baseline import BaselinePrediction
+from ilr_dynamics.regression.calibration import Outcomes
+from ilr_dynamics.regression.component_predictions import (
     ComponentPredictions,
     interval,
     log_conditional_density,
@@ -21,17 +21,14 @@ from .component_predictions import (
     most_probable_only,
     with_unseen_prediction,
 )
-from .mixture import MixturePrior
-from .neighbourhoods import relevant_predictions
-from .predictive import PredictiveMixture
-from .predictor import Predictor
-from .products import centres_and_covariances, forms
-from .transforms import Transforms
+from ilr_dynamics.regression.mixture import MixturePrior
+from ilr_dynamics.regression.neighbourhoods import relevant_predictions
+from ilr_dynamics.regression.predictive import PredictiveMixture
+from ilr_dynamics.regression.predictor import Predictor
+from ilr_dynamics.regression.products import centres_and_covariances, forms
+from ilr_dynamics.regression.transforms import Transforms
 
 __all__ = ["PhysicalMixture"]
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,11 @@ class PhysicalMixture:
 
     @classmethod
     def from_statistics(
-        cls, prior: MixturePrior, statistics: Array, groups: Indices, transforms: Transforms
+        cls,
+        prior: MixturePrior,
+        statistics: FloatArray,
+        groups: IndexArray,
+        transforms: Transforms,
     ) -> Self:
         """Evaluate what does not depend on the query, of components in order."""
         mixture = PredictiveMixture.from_components(prior.predictive(statistics, groups))
@@ -69,7 +70,9 @@ class PhysicalMixture:
         mixture = mixture.with_spread(spread.components, spread.unseen)
         return cls(mixture, transforms)
 
-    def mean_and_std(self, X: Array, *, most_probable: bool = False) -> tuple[Array, Array]:
+    def mean_and_std(
+        self, X: FloatArray, *, most_probable: bool = False
+    ) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviation (n, d), or those of the most probable component alone."""
         means, variances = np.empty((2, X.shape[0], self.mixture.n_outputs))
         beside = self.transforms.baseline.predict(X)
@@ -81,7 +84,7 @@ class PhysicalMixture:
             np.sqrt(variances) * self.transforms.outputs.scale,
         )
 
-    def interval(self, X: Array, coverage: float) -> tuple[Array, Array]:
+    def interval(self, X: FloatArray, coverage: float) -> tuple[FloatArray, FloatArray]:
         """Central interval (n, d) of each output."""
         lower, upper = np.empty((2, X.shape[0], self.mixture.n_outputs))
         beside = self.transforms.baseline.predict(X)
@@ -89,7 +92,7 @@ class PhysicalMixture:
             lower[rows], upper[rows] = interval(mixture, predictions, coverage)
         return self._physical(lower, beside), self._physical(upper, beside)
 
-    def outcomes(self, X: Array, Y: Array) -> list[Outcomes]:
+    def outcomes(self, X: FloatArray, Y: FloatArray) -> list[Outcomes]:
         """Outputs beside what is predicted of them, for calibration."""
         beside = self.transforms.baseline.predict(X)
         outputs, spread = self._standard(Y, beside), self.transforms.spread
@@ -98,7 +101,7 @@ class PhysicalMixture:
             for rows, mixture, predictions in self._relevant_predictions(X, beside)
         ]
 
-    def components(self, X: Array) -> tuple[Array, Array, Array]:
+    def components(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Weights (n, K + 1), means (n, K + 1, d) and covariances (n, K + 1, d, d) of all."""
         beside = self.transforms.baseline.predict(X)
         blocks = [block for _, block in self._predictions(X, beside)]
@@ -112,12 +115,12 @@ class PhysicalMixture:
             factors[:, :, None, None] * covariances,
         )
 
-    def weights(self, X: Array) -> Array:
+    def weights(self, X: FloatArray) -> FloatArray:
         """Share (n, K + 1) of each component."""
         U = self.transforms.regressors(X)
         return np.concatenate([block.weights for block in self.mixture.predictions(U)])
 
-    def log_density(self, X: Array, Y: Array) -> Array:
+    def log_density(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Log p(y | x) (n,), over the physical units of Y."""
         beside = self.transforms.baseline.predict(X)
         outputs = self._standard(Y, beside)
@@ -127,7 +130,7 @@ class PhysicalMixture:
         ]
         return np.concatenate(densities) - float(np.sum(np.log(self.transforms.outputs.scale)))
 
-    def input_regions(self) -> tuple[Array, Array]:
+    def input_regions(self) -> tuple[FloatArray, FloatArray]:
         """Centres (K, m) and covariances (K, m, m) of the inputs of components with samples."""
         mixture, scaling = self.mixture, self.transforms.regressors.scaling
         centres, covariances = centres_and_covariances(forms(mixture.distance_coefficients[:-1]))
@@ -144,15 +147,15 @@ class PhysicalMixture:
         return Predictor(self.mixture, self.transforms, self.mixture.screening)
 
     def _relevant_predictions(
-        self, X: Array, beside: BaselinePrediction
-    ) -> Iterator[tuple[Indices, PredictiveMixture, ComponentPredictions]]:
+        self, X: FloatArray, beside: BaselinePrediction
+    ) -> Iterator[tuple[IndexArray, PredictiveMixture, ComponentPredictions]]:
         """Some rows of inputs, the part of the mixture that matters, and what it says."""
         U = self.transforms.regressors(X)
         for rows, mixture, predictions in relevant_predictions(self.mixture, U):
             yield rows, mixture, self._completed(predictions, rows, beside)
 
     def _predictions(
-        self, X: Array, beside: BaselinePrediction
+        self, X: FloatArray, beside: BaselinePrediction
     ) -> Iterator[tuple[slice, ComponentPredictions]]:
         """A block of rows of inputs at a time, and what all components say."""
         start = 0
@@ -162,7 +165,10 @@ class PhysicalMixture:
             start = rows.stop
 
     def _completed(
-        self, predictions: ComponentPredictions, rows: Indices | slice, beside: BaselinePrediction
+        self,
+        predictions: ComponentPredictions,
+        rows: IndexArray | slice,
+        beside: BaselinePrediction,
     ) -> ComponentPredictions:
         """Let the unseen component say what the fallback does, if there is one."""
         if beside.unseen is None:
@@ -171,18 +177,20 @@ class PhysicalMixture:
         mean /= self.transforms.outputs.scale
         return with_unseen_prediction(predictions, mean, beside.unseen.factor[rows])
 
-    def _standard(self, Y: Array, beside: BaselinePrediction) -> Array:
+    def _standard(self, Y: FloatArray, beside: BaselinePrediction) -> FloatArray:
         """Outputs (n, d) in the units of the mixture, without what is added to it."""
         return np.asarray((Y - self._offsets(beside)) / self.transforms.outputs.scale)
 
-    def _physical(self, outputs: Array, beside: BaselinePrediction) -> Array:
+    def _physical(self, outputs: FloatArray, beside: BaselinePrediction) -> FloatArray:
         """Outputs (n, ..., d) of the mixture in physical units, with what is added to it."""
         physical = self.transforms.outputs.inverse_transform(outputs)
         if beside.added is None:
             return physical
         return physical + (beside.added if physical.ndim == 2 else beside.added[:, None, :])
 
-    def _offsets(self, beside: BaselinePrediction, rows: Indices | slice = slice(None)) -> Array:
+    def _offsets(
+        self, beside: BaselinePrediction, rows: IndexArray | slice = slice(None)
+    ) -> FloatArray:
         """What outputs (n, d) or (d,) are where the mixture's are zero, in physical units."""
         location = self.transforms.outputs.location
         return location if beside.added is None else location + beside.added[rows]

@@ -20,18 +20,19 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .component_predictions import ComponentPredictions
-from .linear_algebra import cholesky, log_determinant, multivariate_log_gamma
-from .mixture import MixturePosterior
-from .products import form_coefficients, forms, pairwise_products
-from .screening import Screening
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.regression.component_predictions import ComponentPredictions
+from ilr_dynamics.regression.linear_algebra import (
+    cholesky,
+    log_determinant,
+    multivariate_log_gamma,
+)
+from ilr_dynamics.regression.mixture import MixturePosterior
+from ilr_dynamics.regression.products import form_coefficients, forms, pairwise_products
+from ilr_dynamics.regression.screening import Screening
 
 __all__ = ["PredictiveMixture"]
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 # Inputs of which all components are asked together: bounds the memory of arrays over both.
 BLOCK_ROWS = 512
@@ -60,13 +61,13 @@ class PredictiveMixture:
         tau.
     """
 
-    log_constants: Array
-    exponents: Array
-    distance_coefficients: Array
-    maps: Array
-    widening_coefficients: Array
-    noise_shapes: Array
-    dofs: Array
+    log_constants: FloatArray
+    exponents: FloatArray
+    distance_coefficients: FloatArray
+    maps: FloatArray
+    widening_coefficients: FloatArray
+    noise_shapes: FloatArray
+    dofs: FloatArray
 
     @classmethod
     def from_components(cls, components: MixturePosterior) -> PredictiveMixture:
@@ -82,7 +83,7 @@ class PredictiveMixture:
             dofs=regression.predictive_dof(),
         )
 
-    def with_unseen(self, noise_shape: Array, dof: float) -> PredictiveMixture:
+    def with_unseen(self, noise_shape: FloatArray, dof: float) -> PredictiveMixture:
         """Give the unseen component another Student-t: shape (d, d) and degrees of freedom."""
         return replace(
             self,
@@ -90,7 +91,7 @@ class PredictiveMixture:
             dofs=np.append(self.dofs[:-1], dof),
         )
 
-    def with_added_noise(self, covariance: Array) -> PredictiveMixture:
+    def with_added_noise(self, covariance: FloatArray) -> PredictiveMixture:
         """Widen all components but the unseen one by a noise (d, d) they could not learn of."""
         seen = slice(self.dofs.size - 1)
         shapes, dofs = self.noise_shapes.copy(), self.dofs[:-1]
@@ -119,31 +120,33 @@ class PredictiveMixture:
         """Length d of an output."""
         return int(self.maps.shape[1])
 
-    def variances(self) -> Array:
+    def variances(self) -> FloatArray:
         """Diagonals (K + 1, d) of `covariances`."""
         noise = np.diagonal(self.noise_shapes, axis1=1, axis2=2)
         return noise * (self.dofs / (self.dofs - 2.0))[:, None]
 
-    def covariances(self) -> Array:
+    def covariances(self) -> FloatArray:
         """Covariance (K + 1, d, d) of each component where the map is certain (factor 1)."""
         return self.noise_shapes * (self.dofs / (self.dofs - 2.0))[:, None, None]
 
-    def predictions(self, U: Array) -> Iterator[ComponentPredictions]:
+    def predictions(self, U: FloatArray) -> Iterator[ComponentPredictions]:
         """What all components say of regressors (n, q), a block of rows at a time."""
         for start in range(0, U.shape[0], BLOCK_ROWS):
             yield self.predict(U[start : start + BLOCK_ROWS])
 
-    def predict(self, U: Array) -> ComponentPredictions:
+    def predict(self, U: FloatArray) -> ComponentPredictions:
         """What all components say of regressors (n, q)."""
         gate_products, products = self.products(U)
         return self.evaluated(U, products, self.log_densities(gate_products))
 
-    def distances(self, U: Array) -> Array:
+    def distances(self, U: FloatArray) -> FloatArray:
         """Scaled squared distance (n, K + 1) of regressors (n, q) to each centre."""
         gate_products, _ = self.products(U)
         return np.maximum(gate_products @ self.distance_coefficients.T, 0.0)
 
-    def evaluated(self, U: Array, products: Array, log_densities: Array) -> ComponentPredictions:
+    def evaluated(
+        self, U: FloatArray, products: FloatArray, log_densities: FloatArray
+    ) -> ComponentPredictions:
         """
         As `predict`, of what is known already.
 
@@ -166,7 +169,9 @@ class PredictiveMixture:
             factors=1.0 + products @ self.widening_coefficients.T,
         )
 
-    def log_densities(self, gate_products: Array, chosen: Indices | None = None) -> Array:
+    def log_densities(
+        self, gate_products: FloatArray, chosen: IndexArray | None = None
+    ) -> FloatArray:
         """Log weight (n, c) of the chosen components, or of all, not normalised."""
         coefficients, exponents, constants = (
             array if chosen is None else array.take(chosen, axis=0)
@@ -179,30 +184,30 @@ class PredictiveMixture:
         log_densities += constants
         return log_densities
 
-    def part(self, chosen: Indices) -> PredictiveMixture:
+    def part(self, chosen: IndexArray) -> PredictiveMixture:
         """Keep some of the components, of which distances are known: no row of these."""
         kept = {field.name: getattr(self, field.name) for field in fields(self)}
         coefficients = kept.pop("distance_coefficients")
         parts = {name: array.take(chosen, axis=0) for name, array in kept.items()}
         return PredictiveMixture(distance_coefficients=coefficients[:0], **parts)
 
-    def _gate_inputs(self, U: Array) -> Array:
+    def _gate_inputs(self, U: FloatArray) -> FloatArray:
         """Inputs [x, 1] (n, m + 1) of regressors (n, q), which hold features besides."""
         if U.shape[1] == self.n_inputs + 1:
             return U
         return np.delete(U, np.s_[self.n_inputs : -1], axis=1)
 
-    def coordinates(self, U: Array) -> Array:
+    def coordinates(self, U: FloatArray) -> FloatArray:
         """What the screening looks at, (n, s + 1), of regressors (n, q)."""
         return self._gate_inputs(U) @ self.screening.projection.T
 
-    def products(self, U: Array) -> tuple[Array, Array]:
+    def products(self, U: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Products of inputs [x, 1] and of regressors (n, q): the same without features."""
         gate_products = pairwise_products(self._gate_inputs(U))
         has_features = U.shape[1] > self.n_inputs + 1
         return gate_products, pairwise_products(U) if has_features else gate_products
 
-    def log_output_densities(self, predictions: ComponentPredictions, Y: Array) -> Array:
+    def log_output_densities(self, predictions: ComponentPredictions, Y: FloatArray) -> FloatArray:
         """Log Student-t density (n, K + 1) of standardised outputs (n, d) under each component."""
         d = self.n_outputs
         factor = cholesky(self.noise_shapes)
@@ -220,7 +225,7 @@ class PredictiveMixture:
             - half * np.log1p(distance / self.dofs)
         )
 
-    def output_distances(self, predictions: ComponentPredictions, Y: Array) -> Array:
+    def output_distances(self, predictions: ComponentPredictions, Y: FloatArray) -> FloatArray:
         """Squared distance (n, K + 1) of standardised outputs (n, d) in units of the shape."""
         residuals = np.moveaxis(Y[:, None, :] - predictions.means, 0, 2)
         whitened = np.linalg.solve(cholesky(self.noise_shapes), residuals)

@@ -10,21 +10,20 @@ from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..exceptions import InvalidDataError, SnapshotError
-from .packed_arrays import open_arrays, write_arrays
-from .predictive import PredictiveMixture
-from .predictor_arrays import pack_predictor, unpack_predictor
-from .products import upper_triangle
-from .relevance import Relevance, products_of
-from .screening import Screening
-from .transforms import Transforms
-from .validation import MAX_STANDARD_VALUE
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.exceptions import InvalidDataError, SnapshotError
+from ilr_dynamics.regression.packed_arrays import open_arrays, write_arrays
+from ilr_dynamics.regression.predictive import PredictiveMixture
+from ilr_dynamics.regression.predictor_arrays import pack_predictor, unpack_predictor
+from ilr_dynamics.regression.products import upper_triangle
+from ilr_dynamics.regression.relevance import Relevance, products_of
+from ilr_dynamics.regression.screening import Screening
+from ilr_dynamics.regression.transforms import Transforms
+from ilr_dynamics.regression.validation import MAX_STANDARD_VALUE
 
 __all__ = ["Prediction", "Predictor"]
-
-Array = NDArray[np.float64]
 
 # Weight of the unseen component up to which the fallback, which costs as much as all local models
 # together, is not asked: what it says may then be a hundred deviations away without being felt.
@@ -48,8 +47,8 @@ class Prediction(NamedTuple):
         fallback's if there is one.
     """
 
-    mean: Array
-    std: Array
+    mean: FloatArray
+    std: FloatArray
     component: int
     unseen_weight: float
 
@@ -116,7 +115,7 @@ class Predictor:
         """Length of an output."""
         return int(self._outputs.location.size)
 
-    def __call__(self, x: ArrayLike) -> tuple[Array, Array]:
+    def __call__(self, x: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviation (n_outputs,) at x (n_inputs,), in physical units."""
         prediction = self.query(x)
         return prediction.mean, prediction.std
@@ -179,7 +178,7 @@ class Predictor:
             unseen_weight=unseen_weight,
         )
 
-    def _standardise(self, x: Array) -> None:
+    def _standardise(self, x: FloatArray) -> None:
         """Put [x, 1] in standard units into `_z`."""
         if x.shape != self._inputs.location.shape:
             raise InvalidDataError(
@@ -222,7 +221,7 @@ class Predictor:
         return predictor
 
 
-def _rows(chosen: NDArray[np.intp]) -> Callable[[Array], Array]:
+def _rows(chosen: IndexArray) -> Callable[[FloatArray], FloatArray]:
     """Copy of the chosen rows of an array, or where they lie one behind the other a view."""
     if chosen[-1] - chosen[0] == chosen.size - 1:
         return itemgetter(slice(chosen[0], chosen[-1] + 1))

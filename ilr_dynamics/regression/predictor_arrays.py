@@ -8,25 +8,21 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from .predictive import PredictiveMixture
-from .screening import Screening
-from .transforms import Transforms, pack_transforms, unpack_transforms
+from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.regression.predictive import PredictiveMixture
+from ilr_dynamics.regression.screening import Screening
+from ilr_dynamics.regression.transforms import Transforms, pack_transforms, unpack_transforms
 
 __all__ = ["pack_predictor", "unpack_predictor"]
-
-Array = NDArray[np.float64]
 
 SCREENING = "screening_"
 
 
 def pack_predictor(
     mixture: PredictiveMixture, transforms: Transforms, screening: Screening
-) -> tuple[dict[str, Array], dict[str, Any]]:
+) -> tuple[dict[str, FloatArray], dict[str, Any]]:
     """Arrays by name and header, of what JSON can hold; SnapshotError if none can be made."""
-    arrays: dict[str, Array] = {}
+    arrays: dict[str, FloatArray] = {}
     for prefix, part in (("", mixture), (SCREENING, screening)):
         for field in fields(part):
             arrays[prefix + field.name] = getattr(part, field.name)
@@ -35,7 +31,7 @@ def pack_predictor(
 
 
 def unpack_predictor(
-    arrays: Mapping[str, Array], header: Mapping[str, Any]
+    arrays: Mapping[str, FloatArray], header: Mapping[str, Any]
 ) -> tuple[PredictiveMixture, Transforms, Screening]:
     """
     Take the parts of a predictor from what `pack_predictor` made of them.

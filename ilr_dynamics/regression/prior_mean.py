@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..exceptions import InvalidDataError, InvalidParameterError
-from .registry import Registry
+from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError
+from ilr_dynamics.regression.registry import Registry
 
 __all__ = [
     "LinearPriorMean",
@@ -21,8 +21,6 @@ __all__ = [
     "name_of_prior_mean",
     "prior_mean_from_arrays",
 ]
-
-Array = NDArray[np.float64]
 
 _REGISTRY = Registry("prior mean function")
 
@@ -43,16 +41,16 @@ class PriorMean(ABC):
         _REGISTRY.add(cls)
 
     @abstractmethod
-    def __call__(self, X: Array) -> Array:
+    def __call__(self, X: FloatArray) -> FloatArray:
         """Expected outputs (n, d) at inputs (n, m), both in physical units."""
 
     @abstractmethod
-    def arrays(self) -> dict[str, Array]:
+    def arrays(self) -> dict[str, FloatArray]:
         """Everything that `from_arrays` needs, as float arrays by name."""
 
     @classmethod
     @abstractmethod
-    def from_arrays(cls, arrays: Mapping[str, Array]) -> Self:
+    def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> Self:
         """Make the function that `arrays` came from; ValueError if they do not fit together."""
 
 
@@ -70,7 +68,7 @@ class LinearPriorMean(PriorMean):
 
     name = "linear"
 
-    def __init__(self, slope: Array, offset: Array) -> None:
+    def __init__(self, slope: FloatArray, offset: FloatArray) -> None:
         self.slope = np.array(slope, dtype=float)
         self.offset = np.array(offset, dtype=float)
         if self.slope.ndim != 2 or self.offset.shape != self.slope.shape[:1]:
@@ -79,7 +77,7 @@ class LinearPriorMean(PriorMean):
                 f"(n_outputs,), got {self.slope.shape} and {self.offset.shape}"
             )
 
-    def __call__(self, X: Array) -> Array:
+    def __call__(self, X: FloatArray) -> FloatArray:
         """Expected outputs (n, d) at inputs (n, m)."""
         if X.shape[1] != self.slope.shape[1]:
             raise InvalidDataError(
@@ -92,12 +90,12 @@ class LinearPriorMean(PriorMean):
         slope, offset = self.slope.tolist(), self.offset.tolist()
         return f"{type(self).__name__}(slope={slope}, offset={offset})"
 
-    def arrays(self) -> dict[str, Array]:
+    def arrays(self) -> dict[str, FloatArray]:
         """Slope and offset."""
         return {"slope": self.slope, "offset": self.offset}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Array]) -> Self:
+    def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> Self:
         """From slope and offset."""
         return cls(arrays["slope"], arrays["offset"])
 
@@ -114,7 +112,7 @@ def name_of_prior_mean(prior_mean: PriorMean) -> str:
     return _REGISTRY.name_of(prior_mean)
 
 
-def prior_mean_from_arrays(name: str, arrays: Mapping[str, Array]) -> PriorMean:
+def prior_mean_from_arrays(name: str, arrays: Mapping[str, FloatArray]) -> PriorMean:
     """Make the prior mean function of that name; SnapshotError if no class has it."""
     prior_mean: PriorMean = _REGISTRY.make(name, arrays)
     return prior_mean

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .matrix_normal_wishart import MatrixNormalWishart
-from .mixture import MixturePrior
-from .normal_wishart import NormalWishart
+from ilr_dynamics.regression.matrix_normal_wishart import MatrixNormalWishart
+from ilr_dynamics.regression.mixture import MixturePrior
+from ilr_dynamics.regression.normal_wishart import NormalWishart
 
 __all__ = ["isotropic_prior"]
 

@@ -19,7 +19,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ilr_dynamics.arrays import FloatArray, IndexArray
 
 __all__ = [
     "centres_and_covariances",
@@ -30,18 +31,15 @@ __all__ = [
     "upper_triangle",
 ]
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
-
 
 @lru_cache(maxsize=8)
-def upper_triangle(p: int) -> tuple[Indices, Indices]:
+def upper_triangle(p: int) -> tuple[IndexArray, IndexArray]:
     """Rows and columns of the entries i <= j of a matrix (p, p), to be read only."""
     # To find them takes ten times as long as to use them, and a model has few different p.
     return np.triu_indices(p)
 
 
-def pairwise_products(Z: Array) -> Array:
+def pairwise_products(Z: FloatArray) -> FloatArray:
     """
     Products of all pairs of entries of each row.
 
@@ -66,7 +64,7 @@ def pairwise_products(Z: Array) -> Array:
     return F
 
 
-def form_coefficients(forms: Array) -> Array:
+def form_coefficients(forms: FloatArray) -> FloatArray:
     """
     Coefficients W with z' Q z = w' f for each symmetric form Q and the products f of z.
 
@@ -85,7 +83,7 @@ def form_coefficients(forms: Array) -> Array:
     return np.ascontiguousarray(forms[:, rows, columns] * np.where(rows == columns, 1.0, 2.0))
 
 
-def forms(coefficients: Array) -> Array:
+def forms(coefficients: FloatArray) -> FloatArray:
     """Symmetric forms Q (K, p, p) of which `form_coefficients` gives W (K, p (p + 1) / 2)."""
     # The inverse of p (p + 1) / 2.
     p = int(np.sqrt(2.0 * coefficients.shape[1]))
@@ -94,7 +92,7 @@ def forms(coefficients: Array) -> Array:
     return Q
 
 
-def centres_and_covariances(forms: Array) -> tuple[Array, Array]:
+def centres_and_covariances(forms: FloatArray) -> tuple[FloatArray, FloatArray]:
     """
     Centres (K, m) and inverses A^-1 (K, m, m) of squared distances (x - c)' A (x - c) + constant.
 
@@ -107,7 +105,7 @@ def centres_and_covariances(forms: Array) -> tuple[Array, Array]:
     return -np.einsum("kij,kj->ki", covariances, forms[:, :-1, -1]), covariances
 
 
-def scatter_matrices(packed: Array, p: int) -> Array:
+def scatter_matrices(packed: FloatArray, p: int) -> FloatArray:
     """
     Symmetric matrices from their upper triangles.
 

@@ -5,12 +5,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln, stdtr, stdtrit
 
-__all__ = ["mixture_quantile"]
+from ilr_dynamics.arrays import FloatArray
 
-Array = NDArray[np.float64]
+__all__ = ["mixture_quantile"]
 
 MAX_ITERATIONS = 200
 # Of the probability; in the tails, where that would be much, in shares of what lies beyond.
@@ -18,8 +17,12 @@ PROBABILITY_TOLERANCE, TAIL_TOLERANCE = 1e-9, 1e-4
 
 
 def mixture_quantile(
-    probability: float, weights: Array, locations: Array, scales: Array, dofs: Array
-) -> Array:
+    probability: float,
+    weights: FloatArray,
+    locations: FloatArray,
+    scales: FloatArray,
+    dofs: FloatArray,
+) -> FloatArray:
     """
     Solve sum_k w_k F_k(y) = probability for y by Newton's method, kept inside a bracket.
 
@@ -64,6 +67,6 @@ def mixture_quantile(
     return y
 
 
-def _density(t: Array, dof: Array) -> Array:
+def _density(t: FloatArray, dof: FloatArray) -> FloatArray:
     log_constant = gammaln(0.5 * (dof + 1.0)) - gammaln(0.5 * dof) - 0.5 * np.log(np.pi * dof)
     return np.asarray(np.exp(log_constant - 0.5 * (dof + 1.0) * np.log1p(t**2 / dof)))

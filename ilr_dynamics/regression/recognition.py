@@ -11,17 +11,19 @@ components have the input of a sample so near, and only those are asked about it
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import fdtri
 
-from .linear_algebra import cholesky, inverse_triangular, log_determinant, multivariate_log_gamma
-from .predictive import PredictiveMixture
-from .products import pairwise_products
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.regression.linear_algebra import (
+    cholesky,
+    inverse_triangular,
+    log_determinant,
+    multivariate_log_gamma,
+)
+from ilr_dynamics.regression.predictive import PredictiveMixture
+from ilr_dynamics.regression.products import pairwise_products
 
 __all__ = ["most_probable_recognising"]
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 # Rows worked on at a time: bounds the memory of arrays over (rows, components).
 BLOCK_ROWS = 512
@@ -31,8 +33,8 @@ BLOCK_PAIRS = 8192
 
 
 def most_probable_recognising(
-    mixture: PredictiveMixture, U: Array, Y: Array, level: float
-) -> Indices:
+    mixture: PredictiveMixture, U: FloatArray, Y: FloatArray, level: float
+) -> IndexArray:
     """
     Component (n,) that is most probable of those that recognise a sample.
 
@@ -91,8 +93,8 @@ class _OutputDensities:
         )
 
     def __call__(
-        self, U: Array, Y: Array, rows: Indices, components: Indices
-    ) -> tuple[Array, Array]:
+        self, U: FloatArray, Y: FloatArray, rows: IndexArray, components: IndexArray
+    ) -> tuple[FloatArray, FloatArray]:
         """Squared distances and log densities (n_pairs,) of samples (n, q), (n, d)."""
         distances, log_densities = np.empty((2, rows.size))
         products = pairwise_products(U)
@@ -105,8 +107,8 @@ class _OutputDensities:
         return distances, log_densities
 
     def _of_pairs(
-        self, U: Array, products: Array, Y: Array, components: Indices
-    ) -> tuple[Array, Array]:
+        self, U: FloatArray, products: FloatArray, Y: FloatArray, components: IndexArray
+    ) -> tuple[FloatArray, FloatArray]:
         """Those of regressors, their products and outputs, one row a pair."""
         means = np.einsum("pdq,pq->pd", self._maps[components], U)
         widened = 1.0 + np.einsum("pc,pc->p", self._widening[components], products)

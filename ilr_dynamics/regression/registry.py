@@ -7,14 +7,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ..exceptions import SnapshotError
+from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.exceptions import SnapshotError
 
 __all__ = ["Registry"]
-
-Array = NDArray[np.float64]
 
 
 class Registry:
@@ -45,7 +41,7 @@ class Registry:
             )
         return str(name)
 
-    def make(self, name: str, arrays: Mapping[str, Array]) -> Any:
+    def make(self, name: str, arrays: Mapping[str, FloatArray]) -> Any:
         """Make what was saved under that name; SnapshotError if no class has it."""
         if name not in self._classes:
             raise SnapshotError(

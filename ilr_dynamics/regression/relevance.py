@@ -7,16 +7,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .predictive import PredictiveMixture
-from .products import upper_triangle
-from .screening import Screening
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.regression.predictive import PredictiveMixture
+from ilr_dynamics.regression.products import upper_triangle
+from ilr_dynamics.regression.screening import Screening
 
 __all__ = ["Relevance", "products_of"]
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 # Share of components from which on all are evaluated in place: copying so many takes longer.
 MANY = 0.25
@@ -52,7 +49,7 @@ class Relevance:
         self._asked = np.full(self._last + 1, np.inf)
         self._bounds = self._asked[:-1]
 
-    def __call__(self, z: Array, products: Array) -> tuple[Indices, Array]:
+    def __call__(self, z: FloatArray, products: FloatArray) -> tuple[IndexArray, FloatArray]:
         """
         Select the components that matter, and the last.
 
@@ -83,7 +80,7 @@ class Relevance:
             chosen, log_weights = chosen[matters], log_weights[matters]
         return chosen, _normalised(log_weights)
 
-    def _nearest(self, z: Array) -> int:
+    def _nearest(self, z: FloatArray) -> int:
         """Bound the log weights of components with samples; return that of the largest bound.
 
         Any component's weight is a lower bound of the largest; this one's is rarely far from it,
@@ -102,13 +99,13 @@ class Relevance:
         bounds[self._unbounded] = np.inf
         return nearest
 
-    def _above(self, lowest: float) -> Indices:
+    def _above(self, lowest: float) -> IndexArray:
         """Components with samples whose bound is larger, and the last of all."""
         if not math.isfinite(lowest):
             return np.arange(self._asked.size)
         return (self._asked > lowest).nonzero()[0]
 
-    def _log_weight(self, index: int, products: Array) -> float:
+    def _log_weight(self, index: int, products: FloatArray) -> float:
         """Log weight, not normalised, of one component."""
         mixture = self._mixture
         distance = max(mixture.distance_coefficients[index].dot(products), 0.0)
@@ -116,7 +113,7 @@ class Relevance:
             mixture.log_constants[index] - mixture.exponents[index] * math.log1p(distance)
         )
 
-    def _log_weights(self, chosen: Indices, products: Array) -> Array:
+    def _log_weights(self, chosen: IndexArray, products: FloatArray) -> FloatArray:
         """Log weights, not normalised, of some components."""
         mixture = self._mixture
         coefficients = mixture.distance_coefficients
@@ -130,14 +127,14 @@ class Relevance:
         return np.subtract(mixture.log_constants.take(chosen), log_weights, out=log_weights)
 
 
-def _normalised(log_weights: Array) -> Array:
+def _normalised(log_weights: FloatArray) -> FloatArray:
     log_weights -= log_weights.max()
     weights = np.exp(log_weights, out=log_weights)
     weights /= weights.sum()
     return weights
 
 
-def products_of(z: Array, pairs: tuple[Indices, Indices]) -> Array:
+def products_of(z: FloatArray, pairs: tuple[IndexArray, IndexArray]) -> FloatArray:
     """Products of all pairs of entries of one vector; see `products.pairwise_products`."""
     products = z.take(pairs[0])
     products *= z.take(pairs[1])

@@ -16,14 +16,12 @@ on the sums S of the products of [u, y] adds D [x, 1] to every y. Of a linear fa
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .linear_algebra import cholesky
-from .transforms import Transforms
+from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.regression.linear_algebra import cholesky
+from ilr_dynamics.regression.transforms import Transforms
 
 __all__ = ["told_again"]
-
-Array = NDArray[np.float64]
 
 # Where the shift is asked for: at the centre and this many deviations from it, along each axis of
 # the covariance. There a parabola has the mean that it has under the normal distribution.
@@ -33,8 +31,8 @@ THINNEST = 1e-9
 
 
 def told_again(
-    statistics: Array, before: Transforms, after: Transforms, share: float = 1.0
-) -> Array:
+    statistics: FloatArray, before: Transforms, after: Transforms, share: float = 1.0
+) -> FloatArray:
     """
     Return sums over samples (K, p, p) of what `after` leaves, from those of what `before` leaves.
 
@@ -76,7 +74,7 @@ def told_again(
     return 0.5 * (told + np.swapaxes(told, 1, 2))
 
 
-def _roots(second_moments: Array, centres: Array) -> Array:
+def _roots(second_moments: FloatArray, centres: FloatArray) -> FloatArray:
     """Lower triangular roots (K, m, m) of the covariances."""
     covariances = second_moments - centres[:, :, None] * centres[:, None, :]
     variances = np.diagonal(covariances, axis1=1, axis2=2)
@@ -84,7 +82,7 @@ def _roots(second_moments: Array, centres: Array) -> Array:
     return cholesky(covariances + thinnest[:, None, None] * np.eye(centres.shape[1]))
 
 
-def _shifts(points: Array, before: Transforms, after: Transforms) -> Array:
+def _shifts(points: FloatArray, before: Transforms, after: Transforms) -> FloatArray:
     """How much less is left (n, d) at inputs (n, m), both in standard units."""
     fallback, newer = before.baseline.fallback, after.baseline.fallback
     assert fallback is not None

@@ -11,17 +11,18 @@ were independent, they make a model certain of what it has seen once.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..exceptions import InvalidParameterError
-from .validation import check_array, check_real
+from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.exceptions import InvalidParameterError
+from ilr_dynamics.regression.validation import check_array, check_real
 
 __all__ = ["effective_sample_weights"]
 
-Array = NDArray[np.float64]
 
-
-def effective_sample_weights(X: ArrayLike, scale: ArrayLike, resolution: float = 0.05) -> Array:
+def effective_sample_weights(
+    X: ArrayLike, scale: ArrayLike, resolution: float = 0.05
+) -> FloatArray:
     """
     Weights with which consecutive samples that hardly differ count as one.
 
@@ -68,7 +69,7 @@ def effective_sample_weights(X: ArrayLike, scale: ArrayLike, resolution: float =
     return np.asarray(1.0 / np.bincount(run)[run])
 
 
-def _checked_scale(scale: ArrayLike, n_inputs: int) -> Array:
+def _checked_scale(scale: ArrayLike, n_inputs: int) -> FloatArray:
     checked = np.asarray(scale, dtype=float)
     if checked.shape not in ((), (n_inputs,)) or not np.all((checked >= 0.0) & (checked < np.inf)):
         raise InvalidParameterError(

@@ -7,13 +7,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..exceptions import InvalidDataError, InvalidParameterError
+from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError
 
 __all__ = ["Standardizer"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -29,14 +28,14 @@ class Standardizer:
         What becomes one, in physical units; positive.
     """
 
-    location: Array
-    scale: Array
+    location: FloatArray
+    scale: FloatArray
 
     @classmethod
     def from_data(
         cls,
-        data: Array,
-        weights: Array,
+        data: FloatArray,
+        weights: FloatArray,
         location: ArrayLike | None,
         scale: ArrayLike | None,
         name: str,
@@ -80,16 +79,16 @@ class Standardizer:
             )
         return cls(used_location, used_scale)
 
-    def transform(self, data: Array) -> Array:
+    def transform(self, data: FloatArray) -> FloatArray:
         """Physical (n, p) to standard units."""
         return np.asarray((data - self.location) / self.scale)
 
-    def inverse_transform(self, data: Array) -> Array:
+    def inverse_transform(self, data: FloatArray) -> FloatArray:
         """Standard (n, p) to physical units."""
         return np.asarray(data * self.scale + self.location)
 
 
-def _checked(value: ArrayLike, size: int, name: str) -> Array:
+def _checked(value: ArrayLike, size: int, name: str) -> FloatArray:
     try:
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError) as error:

@@ -24,14 +24,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from .products import centres_and_covariances, form_coefficients, pairwise_products
+from ilr_dynamics.arrays import BoolArray, FloatArray, IndexArray
+from ilr_dynamics.regression.products import (
+    centres_and_covariances,
+    form_coefficients,
+    pairwise_products,
+)
 
 __all__ = ["NEGLIGIBLE_WEIGHT", "Screening"]
-
-Array = NDArray[np.float64]
 
 # Coordinates, of m: with 5 of 12 and 8 of 21 queries take as long beside the data as on them, with
 # fewer many components far from all data have to be evaluated in full.
@@ -57,11 +59,11 @@ class Screening:
         One plus the lower bound, from the products of [R' x, 1].
     """
 
-    projection: Array
-    coefficients: Array
+    projection: FloatArray
+    coefficients: FloatArray
 
     @classmethod
-    def from_forms(cls, forms: Array) -> Screening:
+    def from_forms(cls, forms: FloatArray) -> Screening:
         """Choose coordinates for squared distances (K, m + 1, m + 1), as forms of [x, 1]."""
         m = forms.shape[1] - 1
         s = min(m, round(COORDINATES + COORDINATES_SHARE * m))
@@ -82,7 +84,7 @@ class Screening:
         return cls(projection, form_coefficients(bounds))
 
     @cached_property
-    def unbounded(self) -> NDArray[np.intp]:
+    def unbounded(self) -> IndexArray:
         """Components whose distance has no bound, which tells nothing of who is near."""
         return np.flatnonzero(~self.coefficients[:, :-1].any(axis=1))
 
@@ -91,7 +93,7 @@ class Screening:
         """How far below the largest log weight those lie that are all together negligible."""
         return float(np.log(len(self.coefficients) / NEGLIGIBLE_WEIGHT))
 
-    def distances(self, coordinates: Array, buffer: Array) -> Array:
+    def distances(self, coordinates: FloatArray, buffer: FloatArray) -> FloatArray:
         """
         Bounds for rows near each other.
 
@@ -113,7 +115,7 @@ class Screening:
         return np.matmul(products, asked.T, out=buffer[: len(coordinates)])
 
 
-def _well_conditioned(forms: Array) -> tuple[Array, NDArray[np.bool_]]:
+def _well_conditioned(forms: FloatArray) -> tuple[FloatArray, BoolArray]:
     """Put others in the place of forms that cannot be inverted; tell which (K,) can."""
     m = forms.shape[1] - 1
     widths = np.linalg.eigvalsh(forms[:, :m, :m])
@@ -122,7 +124,7 @@ def _well_conditioned(forms: Array) -> tuple[Array, NDArray[np.bool_]]:
     return np.where(is_sound[:, None, None], forms, others), is_sound
 
 
-def _discriminating_directions(centres: Array, within: Array) -> Array:
+def _discriminating_directions(centres: FloatArray, within: FloatArray) -> FloatArray:
     """Directions (m, m), columns, by how far centres lie apart in units of what is `within`."""
     deviations = centres - centres.mean(axis=0)
     _, directions = eigh(deviations.T @ deviations, within)

@@ -15,24 +15,22 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..blas_threads import one_blas_thread
-from ..exceptions import IlrDynamicsError, SnapshotError
-from .hierarchy import HierarchicalPrior
-from .hilr import HILR
-from .ilr import ILR
-from .matrix_normal_wishart import MatrixNormalWishart
-from .mixture import MixturePrior
-from .mixture_regressor import MixtureRegressor
-from .normal_wishart import NormalWishart
-from .snapshot_file import read_snapshot, write_snapshot
-from .transforms import pack_transforms, unpack_transforms
-from .validation import check_integer
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.blas_threads import one_blas_thread
+from ilr_dynamics.exceptions import IlrDynamicsError, SnapshotError
+from ilr_dynamics.regression.hierarchy import HierarchicalPrior
+from ilr_dynamics.regression.hilr import HILR
+from ilr_dynamics.regression.ilr import ILR
+from ilr_dynamics.regression.matrix_normal_wishart import MatrixNormalWishart
+from ilr_dynamics.regression.mixture import MixturePrior
+from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
+from ilr_dynamics.regression.normal_wishart import NormalWishart
+from ilr_dynamics.regression.snapshot_file import read_snapshot, write_snapshot
+from ilr_dynamics.regression.transforms import pack_transforms, unpack_transforms
+from ilr_dynamics.regression.validation import check_integer
 
 __all__ = ["load_snapshot", "write_model"]
-
-Array = NDArray[np.float64]
 
 # Characters of what a file says that an error repeats.
 MAX_SHOWN = 500
@@ -107,7 +105,7 @@ def load_snapshot(path: str | os.PathLike[str]) -> MixtureRegressor:
         ) from error
 
 
-def _model(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> MixtureRegressor:
+def _model(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> MixtureRegressor:
     # What overflows is told by the prediction below.
     with np.errstate(all="ignore"):
         model = MODEL_CLASSES[header["class"]](**header["parameters"])
@@ -139,8 +137,8 @@ def _model(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> MixtureReg
 
 
 def _checked_state(
-    arrays: Mapping[str, Array], hierarchical: bool
-) -> tuple[MixturePrior, Array, NDArray[np.intp]]:
+    arrays: Mapping[str, FloatArray], hierarchical: bool
+) -> tuple[MixturePrior, FloatArray, IndexArray]:
     m = arrays["gate_mean"].shape[-1]
     d, q = arrays["regression_mean"].shape[1:]
     p = q + d

@@ -19,14 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..atomic_file import atomic_writer
-from ..exceptions import FileAccessError, SnapshotError
-from ..file_access import open_regular
-from .array_archive import UNREADABLE, read_archive
+from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.atomic_file import atomic_writer
+from ilr_dynamics.exceptions import FileAccessError, SnapshotError
+from ilr_dynamics.file_access import open_regular
+from ilr_dynamics.regression.array_archive import UNREADABLE, read_archive
 
 __all__ = ["is_snapshot", "read_snapshot", "write_snapshot"]
-
-Array = NDArray[np.float64]
 
 FORMAT_NAME = "ilr_dynamics snapshot"
 FORMAT_VERSION = 2
@@ -41,7 +40,7 @@ MAX_ARRAY_BYTES = MAX_BYTES - 2 * MAX_HEADER_BYTES
 
 
 def write_snapshot(
-    path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, Array]
+    path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, FloatArray]
 ) -> None:
     """
     Write header and arrays to `path`, in one step.
@@ -80,7 +79,7 @@ def write_snapshot(
         raise SnapshotError(f"cannot write the snapshot {path}: {error}") from error
 
 
-def read_snapshot(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:
+def read_snapshot(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, FloatArray]]:
     """
     Read header and arrays, checked against the checksum.
 
@@ -99,7 +98,7 @@ def read_snapshot(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[st
             f"{path} is not a readable snapshot, or is truncated: {error}"
         ) from error
     header = _parse_header(content.pop(HEADER, None), path)
-    arrays: dict[str, Array] = {}
+    arrays: dict[str, FloatArray] = {}
     for name, array in content.items():
         if array.dtype != np.dtype("<f8") or not np.all(np.isfinite(array)):
             raise SnapshotError(

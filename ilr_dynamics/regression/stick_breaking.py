@@ -13,21 +13,20 @@ K sticks have a Beta posterior; the mass beyond K belongs to the component not y
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaln, digamma
+
+from ilr_dynamics.arrays import FloatArray
 
 __all__ = ["expected_log_weights", "log_evidence", "log_expected_weights"]
 
-Array = NDArray[np.float64]
 
-
-def _stick_posteriors(counts: Array, concentration: float) -> tuple[Array, Array]:
+def _stick_posteriors(counts: FloatArray, concentration: float) -> tuple[FloatArray, FloatArray]:
     """Return gamma_k = 1 + N_k and alpha_k = alpha_0 + sum of N_l over l > k, each (K,)."""
     later = np.cumsum(counts[::-1])[::-1] - counts
     return 1.0 + counts, concentration + later
 
 
-def expected_log_weights(counts: Array, concentration: float) -> Array:
+def expected_log_weights(counts: FloatArray, concentration: float) -> FloatArray:
     """E[log pi_k] (K,) under the Betas that the counts (K,) lead to."""
     gamma, alpha = _stick_posteriors(counts, concentration)
     log_total = digamma(gamma + alpha)
@@ -35,13 +34,13 @@ def expected_log_weights(counts: Array, concentration: float) -> Array:
     return digamma(gamma) - log_total + np.cumsum(log_rest) - log_rest
 
 
-def expected_log_remainders(counts: Array, concentration: float) -> Array:
+def expected_log_remainders(counts: FloatArray, concentration: float) -> FloatArray:
     """E[log(1 - v_k)] (K,): what each stick leaves to those behind it."""
     gamma, alpha = _stick_posteriors(counts, concentration)
     return np.asarray(digamma(alpha) - digamma(gamma + alpha))
 
 
-def log_expected_weights(counts: Array, concentration: float) -> Array:
+def log_expected_weights(counts: FloatArray, concentration: float) -> FloatArray:
     """Log E[pi_k] (K + 1,); the last entry is all the mass beyond the K sticks."""
     gamma, alpha = _stick_posteriors(counts, concentration)
     log_total = np.log(gamma + alpha)
@@ -50,7 +49,7 @@ def log_expected_weights(counts: Array, concentration: float) -> Array:
     return log_rest + log_broken
 
 
-def log_evidence(counts: Array, concentration: float) -> float:
+def log_evidence(counts: FloatArray, concentration: float) -> float:
     """Log probability of labels with these counts, the sticks integrated out one by one."""
     gamma, alpha = _stick_posteriors(counts, concentration)
     return float(np.sum(betaln(gamma, alpha)) - counts.size * betaln(1.0, concentration))

@@ -17,10 +17,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .expectation import Expectation
-from .inference import (
+from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.regression.expectation import Expectation
+from ilr_dynamics.regression.inference import (
     FitScales,
     InferenceResult,
     IterationCallback,
@@ -29,8 +29,6 @@ from .inference import (
 )
 
 __all__ = ["StepSchedule", "stochastic_variational_bayes"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -59,8 +57,8 @@ class StepSchedule:
 
 
 def stochastic_variational_bayes(
-    Z: Array,
-    weights: Array,
+    Z: FloatArray,
+    weights: FloatArray,
     learning: Learning,
     *,
     schedule: StepSchedule,

@@ -29,22 +29,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .linear_algebra import (
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.regression.linear_algebra import (
     cholesky,
     inverse_from_cholesky,
     log_determinant,
     multivariate_log_gamma,
     symmetrize,
 )
-from .matrix_normal_wishart import MatrixNormalWishart
-from .normal_wishart import LOG_2, NormalWishart
+from ilr_dynamics.regression.matrix_normal_wishart import MatrixNormalWishart
+from ilr_dynamics.regression.normal_wishart import LOG_2, NormalWishart
 
 __all__ = ["GroupedSums", "TiedGates", "TiedRegressions", "tied_gates", "tied_regressions"]
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -58,18 +55,18 @@ class GroupedSums:
         Upper component of each lower one, 0 to G - 1, in rising order.
     """
 
-    groups: Indices
+    groups: IndexArray
 
     @property
-    def starts(self) -> Indices:
+    def starts(self) -> IndexArray:
         """First lower component (G,) of each group."""
         return np.flatnonzero(np.diff(self.groups, prepend=-1))
 
-    def __call__(self, values: Array) -> Array:
+    def __call__(self, values: FloatArray) -> FloatArray:
         """Sum values (K, ...) within each group (G, ...)."""
         return np.asarray(np.add.reduceat(values, self.starts, axis=0))
 
-    def sizes(self) -> Array:
+    def sizes(self) -> FloatArray:
         """Number (G,) of lower components of each group."""
         return np.diff(self.starts, append=self.groups.size).astype(float)
 
@@ -94,8 +91,8 @@ class TiedGates:
     """
 
     components: NormalWishart
-    log_evidence: Array
-    precision_sums: Array
+    log_evidence: FloatArray
+    precision_sums: FloatArray
     centre_distances: float
     common_distances: float
 
@@ -122,15 +119,15 @@ class TiedRegressions:
     """
 
     components: MatrixNormalWishart
-    slopes: Array
-    log_evidence: Array
-    precision_sums: Array
-    slope_distances: Array
+    slopes: FloatArray
+    log_evidence: FloatArray
+    precision_sums: FloatArray
+    slope_distances: FloatArray
     offset_distances: float
 
 
 def tied_gates(
-    prior: NormalWishart, common_strength: float, sums: GroupedSums, scatter: Array, one: int
+    prior: NormalWishart, common_strength: float, sums: GroupedSums, scatter: FloatArray, one: int
 ) -> TiedGates:
     """
     Posterior of centres and input precisions.
@@ -193,7 +190,7 @@ def tied_gates(
 
 
 def tied_regressions(
-    prior: MatrixNormalWishart, sums: GroupedSums, scatter: Array
+    prior: MatrixNormalWishart, sums: GroupedSums, scatter: FloatArray
 ) -> TiedRegressions:
     """
     Posterior of slopes, offsets and noise precisions.
@@ -265,17 +262,17 @@ def tied_regressions(
     )
 
 
-def _outer(a: Array, b: Array) -> Array:
+def _outer(a: FloatArray, b: FloatArray) -> FloatArray:
     return a[:, :, None] * b[:, None, :]
 
 
-def _quadratic(forms: Array, points: Array) -> Array:
+def _quadratic(forms: FloatArray, points: FloatArray) -> FloatArray:
     return np.asarray(np.einsum("ki,kij,kj->k", points, forms, points))
 
 
 def _wishart_evidence(
-    inverse_scale0: Array, dof0: Array, inverse_scale: Array, dof: Array
-) -> Array:
+    inverse_scale0: FloatArray, dof0: FloatArray, inverse_scale: FloatArray, dof: FloatArray
+) -> FloatArray:
     """Log normaliser (G,) of Wishart distributions minus that of their common prior."""
     p = inverse_scale.shape[-1]
     return (

@@ -9,20 +9,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..exceptions import SnapshotError
-from .baseline import Baseline
-from .calibration import SpreadFactors
-from .fallback import FALLBACKS, check_fallback_fits
-from .features import Regressors
-from .prior_mean import name_of_prior_mean, prior_mean_from_arrays
-from .scaling import Standardizer
-from .validation import check_integer
+from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.exceptions import SnapshotError
+from ilr_dynamics.regression.baseline import Baseline
+from ilr_dynamics.regression.calibration import SpreadFactors
+from ilr_dynamics.regression.fallback import FALLBACKS, check_fallback_fits
+from ilr_dynamics.regression.features import Regressors
+from ilr_dynamics.regression.prior_mean import name_of_prior_mean, prior_mean_from_arrays
+from ilr_dynamics.regression.scaling import Standardizer
+from ilr_dynamics.regression.validation import check_integer
 
 __all__ = ["Transforms", "pack_transforms", "unpack_transforms"]
-
-Array = NDArray[np.float64]
 
 PRIOR_MEAN = "prior_mean."
 FALLBACK = "fallback."
@@ -53,9 +51,9 @@ class Transforms:
     spread: SpreadFactors = SpreadFactors()
 
 
-def pack_transforms(transforms: Transforms) -> tuple[dict[str, Any], dict[str, Array]]:
+def pack_transforms(transforms: Transforms) -> tuple[dict[str, Any], dict[str, FloatArray]]:
     """Header, of what JSON can hold, and arrays by name; SnapshotError if none can be made."""
-    arrays: dict[str, Array] = {}
+    arrays: dict[str, FloatArray] = {}
     regressors, baseline = transforms.regressors, transforms.baseline
     for name, scaling in (
         ("input", regressors.scaling),
@@ -85,7 +83,11 @@ def pack_transforms(transforms: Transforms) -> tuple[dict[str, Any], dict[str, A
 
 
 def unpack_transforms(
-    header: Mapping[str, Any], arrays: Mapping[str, Array], *, n_regressors: int, n_outputs: int
+    header: Mapping[str, Any],
+    arrays: Mapping[str, FloatArray],
+    *,
+    n_regressors: int,
+    n_outputs: int,
 ) -> Transforms:
     """
     Take regressors, output scaling, prior mean and fallback from a file.
@@ -133,11 +135,11 @@ def unpack_transforms(
     return Transforms(regressors, outputs, baseline, _spread(header["spread"]))
 
 
-def _prefixed(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
+def _prefixed(prefix: str, arrays: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     return {prefix + name: np.asarray(array, dtype=float) for name, array in arrays.items()}
 
 
-def _without_prefix(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
+def _without_prefix(prefix: str, arrays: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     return {
         name.removeprefix(prefix): array
         for name, array in arrays.items()
@@ -152,7 +154,7 @@ def _spread(values: Any) -> SpreadFactors:
     return SpreadFactors(components, unseen)
 
 
-def _scaling(arrays: Mapping[str, Array], name: str) -> Standardizer:
+def _scaling(arrays: Mapping[str, FloatArray], name: str) -> Standardizer:
     location, scale = arrays[f"{name}_location"], arrays[f"{name}_scale"]
     if location.ndim != 1 or scale.shape != location.shape:
         raise ValueError(f"the {name} scaling must hold as many scales as locations")
@@ -160,7 +162,7 @@ def _scaling(arrays: Mapping[str, Array], name: str) -> Standardizer:
     return Standardizer(location, scale)
 
 
-def _check_scaling(location: Array, scale: Array, name: str) -> None:
+def _check_scaling(location: FloatArray, scale: FloatArray, name: str) -> None:
     # NaN is outside these bounds too.
     outside = ~((1.0 / MAX_SCALE <= scale) & (np.maximum(scale, abs(location)) <= MAX_SCALE))
     if np.any(outside):

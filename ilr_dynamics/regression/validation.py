@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..exceptions import InvalidDataError, InvalidParameterError
+from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError
 
 __all__ = [
     "check_array",
@@ -25,13 +26,11 @@ __all__ = [
     "check_training_data",
 ]
 
-Array = NDArray[np.float64]
-
 # Squares of such values and sums over all samples stay finite.
 MAX_STANDARD_VALUE = 1e100
 
 
-def check_array(value: ArrayLike, name: str, n_columns: int | None = None) -> Array:
+def check_array(value: ArrayLike, name: str, n_columns: int | None = None) -> FloatArray:
     """
     Return `value` as a finite float array of two dimensions.
 
@@ -74,7 +73,7 @@ def check_training_data(
     sample_weight: ArrayLike | None,
     n_inputs: int | None = None,
     n_outputs: int | None = None,
-) -> tuple[Array, Array, Array]:
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """
     Return X (n, n_inputs), Y (n, n_outputs) and weights (n,), rows of weight zero left out.
 
@@ -139,7 +138,7 @@ def check_choice(value: object, name: str, choices: Sequence[str | bool]) -> Non
         raise InvalidParameterError(f"{name} must be one of {listed}, got {value!r}")
 
 
-def check_size(standard: Array, name: str) -> Array:
+def check_size(standard: FloatArray, name: str) -> FloatArray:
     """Return values in standard units if their squares stay finite, else InvalidDataError."""
     largest = float(np.max(np.abs(standard)))
     if not largest < MAX_STANDARD_VALUE:
@@ -162,7 +161,7 @@ def check_random_state(value: object) -> np.random.Generator:
     )
 
 
-def _as_real(value: ArrayLike, name: str) -> Array:
+def _as_real(value: ArrayLike, name: str) -> FloatArray:
     # All of scipy's sparse containers have it. NumPy would take one for a single object.
     if hasattr(value, "tocsr"):
         raise InvalidDataError(

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ilr_dynamics.arrays import FloatArray, read_only
 from ilr_dynamics.exceptions import RobotDescriptionError
-from ilr_dynamics.robot.arrays import FloatArray, read_only
 from ilr_dynamics.robot.moving_bodies import check_bodies, links_fixed_to, read_inertials
 from ilr_dynamics.robot.tool_frame import find_tool_frame, named_tool_frame
 

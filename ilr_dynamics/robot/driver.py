@@ -9,9 +9,9 @@ from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
-from ilr_dynamics.robot.arrays import FloatArray, read_only
+from ilr_dynamics.arrays import FloatArray, read_only
 
 __all__ = ["DriverEvent", "EventKind", "TorqueDriver"]
 
@@ -56,7 +56,7 @@ class TorqueDriver:
         How often each event happened.
     """
 
-    def __init__(self, torque_limit: npt.ArrayLike, hold_time: float = 0.02) -> None:
+    def __init__(self, torque_limit: ArrayLike, hold_time: float = 0.02) -> None:
         self.counts: Counter[EventKind] = Counter()
         self._limit = read_only(torque_limit)
         self._hold_time = hold_time
@@ -72,7 +72,7 @@ class TorqueDriver:
         """Put the brakes on and forget the last command, without reporting an event."""
         self._torque = None
 
-    def receive(self, now: float, stamp: float, torque: npt.ArrayLike) -> DriverEvent | None:
+    def receive(self, now: float, stamp: float, torque: ArrayLike) -> DriverEvent | None:
         """Take a command, or refuse it.
 
         Parameters

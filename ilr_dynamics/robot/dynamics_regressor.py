@@ -29,11 +29,10 @@ from functools import cached_property
 
 import numpy as np
 import pinocchio
-from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
+from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.exceptions import InvalidDataError
-from ilr_dynamics.robot.arrays import FloatArray
 from ilr_dynamics.robot.dynamics_terms import (
     FRICTION_SPEEDS,
     N_INERTIAL,
@@ -61,8 +60,6 @@ __all__ = [
     "n_parameters",
     "parameter_indices",
 ]
-
-Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +167,7 @@ class DynamicsRegressor:
         return np.ascontiguousarray(blocks.reshape(3 * self.n_joints, -1))
 
     @cached_property
-    def _factors(self) -> tuple[Indices, Indices]:
+    def _factors(self) -> tuple[IndexArray, IndexArray]:
         """Terms that the columns are, (n, C), and those by which they are multiplied.
 
         The latter without columns of bodies, (n, C - 10 n).
@@ -200,7 +197,7 @@ def n_parameters(n_joints: int) -> int:
     return n_joints * (N_INERTIAL + N_OF_MOTOR + N_OF_JOINT)
 
 
-def parameter_indices(n_joints: int) -> NDArray[np.intp]:
+def parameter_indices(n_joints: int) -> IndexArray:
     """Return which of the parameters each column (n, C) of each joint multiplies."""
     n_common = n_joints * (N_INERTIAL + N_OF_MOTOR)
     own = n_common + np.arange(n_joints * N_OF_JOINT).reshape(n_joints, N_OF_JOINT)

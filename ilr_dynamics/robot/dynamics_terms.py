@@ -7,9 +7,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ilr_dynamics.robot.arrays import FloatArray
+from ilr_dynamics.arrays import FloatArray, IndexArray
 
 __all__ = [
     "FRICTION_SPEEDS",
@@ -25,8 +24,6 @@ __all__ = [
     "Terms",
     "term_indices",
 ]
-
-Indices = NDArray[np.intp]
 
 # Speeds at which friction settles, rad/s: from the slip of a bearing to a film of grease.
 FRICTION_SPEEDS = (0.01, 0.03, 0.1, 0.3)
@@ -73,12 +70,12 @@ class Terms:
         """Make copies anew: attributes that were copied each would be parts of nothing."""
         return Terms, (len(self.all), self._motors)
 
-    def _part(self, first: Indices, last: Indices | None = None) -> FloatArray:
+    def _part(self, first: IndexArray, last: IndexArray | None = None) -> FloatArray:
         end = int((first if last is None else last).max()) + 1
         return self.all[:, int(first.min()) : end]
 
 
-def term_indices(n_joints: int) -> dict[str, Indices]:
+def term_indices(n_joints: int) -> dict[str, IndexArray]:
     """Which of the terms are what: one after the other, in the order named here."""
     n = n_joints
     shapes = {

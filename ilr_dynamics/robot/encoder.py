@@ -7,10 +7,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
+from ilr_dynamics.arrays import FloatArray, read_only
 from ilr_dynamics.exceptions import RobotDescriptionError
-from ilr_dynamics.robot.arrays import FloatArray, read_only
 from ilr_dynamics.robot.transmission import Transmission
 
 __all__ = ["Encoder", "JointSensor"]
@@ -58,7 +58,7 @@ class JointSensor:
     """
 
     def __init__(
-        self, encoder: Encoder, transmission: Transmission, cycle: float, phase: npt.ArrayLike
+        self, encoder: Encoder, transmission: Transmission, cycle: float, phase: ArrayLike
     ) -> None:
         counts_per_rad = encoder.counts_per_turn / (2 * np.pi)
         self._joint_to_counts = transmission.joint_to_motor * counts_per_rad

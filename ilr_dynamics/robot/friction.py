@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ilr_dynamics.arrays import FloatArray, read_only
 from ilr_dynamics.exceptions import RobotDescriptionError
-from ilr_dynamics.robot.arrays import FloatArray, read_only
 
 __all__ = ["JointFriction"]
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ilr_dynamics.robot.arrays import FloatArray
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.robot.dynamics_regressor import N_INERTIAL, n_columns, n_parameters
 
 __all__ = ["PARTS", "POSTERIOR", "STATE", "check_arrays"]

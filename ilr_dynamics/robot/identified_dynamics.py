@@ -19,10 +19,10 @@ import numpy as np
 import pinocchio
 from numpy.typing import ArrayLike
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.blas_threads import one_blas_thread
 from ilr_dynamics.exceptions import InvalidDataError
 from ilr_dynamics.regression import Fallback, FallbackPrediction
-from ilr_dynamics.robot.arrays import FloatArray
 from ilr_dynamics.robot.description import RobotDescription
 from ilr_dynamics.robot.dynamics_regressor import (
     SLOWEST,

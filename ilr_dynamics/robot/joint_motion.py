@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ilr_dynamics.robot.arrays import FloatArray
+from ilr_dynamics.arrays import FloatArray
 
 __all__ = ["JointMotion"]
 

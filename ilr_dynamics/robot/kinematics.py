@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.exceptions import TrajectoryError
-from ilr_dynamics.robot.arrays import FloatArray
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
 __all__ = ["inverse_kinematics"]
@@ -21,10 +21,10 @@ _MAX_STEP = 0.3
 
 def inverse_kinematics(
     model: RigidBodyModel,
-    tool_position: npt.ArrayLike,
+    tool_position: ArrayLike,
     *,
-    start: npt.ArrayLike,
-    resting_posture: npt.ArrayLike,
+    start: ArrayLike,
+    resting_posture: ArrayLike,
     tolerance: float = 1e-9,
     max_iterations: int = 200,
 ) -> FloatArray:

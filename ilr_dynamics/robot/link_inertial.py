@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.exceptions import RobotDescriptionError
-from ilr_dynamics.robot.arrays import FloatArray
 from ilr_dynamics.robot.moment_rounding import MOMENTS, rounding_of, tensor_of
 from ilr_dynamics.robot.urdf_number import finite_number
 

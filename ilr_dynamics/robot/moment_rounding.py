@@ -9,7 +9,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from ilr_dynamics.robot.arrays import FloatArray
+from ilr_dynamics.arrays import FloatArray
 
 __all__ = ["MOMENTS", "rounding_of", "tensor_of"]
 

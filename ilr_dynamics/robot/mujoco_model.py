@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ElementTree
 
 import mujoco
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from ilr_dynamics.exceptions import RobotDescriptionError
 from ilr_dynamics.robot.description import RobotDescription
@@ -26,8 +26,8 @@ def build_mujoco_model(
     description: RobotDescription,
     *,
     timestep: float,
-    armature: npt.ArrayLike = 0.0,
-    damping: npt.ArrayLike = 0.0,
+    armature: ArrayLike = 0.0,
+    damping: ArrayLike = 0.0,
 ) -> mujoco.MjModel:
     """Build the model that MuJoCo simulates, without dry friction.
 

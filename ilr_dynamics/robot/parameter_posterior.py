@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.exceptions import InvalidDataError
-from ilr_dynamics.robot.arrays import FloatArray
 from ilr_dynamics.robot.dynamics_regressor import N_OF_JOINT, parameter_indices
 
 __all__ = ["ParameterPosterior", "parameter_posterior"]
@@ -78,7 +77,7 @@ class ParameterPosterior:
 def parameter_posterior(
     prior_mean: FloatArray,
     prior_precision: FloatArray,
-    indices: NDArray[np.intp],
+    indices: IndexArray,
     gram: FloatArray,
     pull: FloatArray,
     energy: FloatArray,
@@ -139,6 +138,6 @@ def parameter_posterior(
     return ParameterPosterior(mean, covariance, noise)
 
 
-def _blocks(covariance: FloatArray, indices: NDArray[np.intp]) -> FloatArray:
+def _blocks(covariance: FloatArray, indices: IndexArray) -> FloatArray:
     """Those parts (n, C, C) of a covariance (P, P) that joints with columns (n, C) need."""
     return np.ascontiguousarray(covariance[indices[:, :, None], indices[:, None, :]])

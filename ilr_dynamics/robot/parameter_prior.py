@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ilr_dynamics.robot.arrays import FloatArray
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.robot.dynamics_terms import (
     N_OF_JOINT,
     N_OF_MOTOR,

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import mujoco
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
+from ilr_dynamics.arrays import FloatArray, read_only
 from ilr_dynamics.exceptions import InvalidDataError, RobotDescriptionError
-from ilr_dynamics.robot.arrays import FloatArray, read_only
 from ilr_dynamics.robot.description import RobotDescription
 from ilr_dynamics.robot.encoder import JointSensor
 from ilr_dynamics.robot.mujoco_model import build_mujoco_model
@@ -106,7 +106,7 @@ class WamPlant:
         """True joint velocities [rad/s], shape (n_joints,)."""
         return np.array(self._data.qvel)
 
-    def reset(self, position: npt.ArrayLike | None = None) -> Measurement:
+    def reset(self, position: ArrayLike | None = None) -> Measurement:
         """Put the arm at rest in its start posture, without torque.
 
         Parameters
@@ -128,7 +128,7 @@ class WamPlant:
         measured = self._sensor.reset(self._data.qpos)
         return Measurement(0.0, *measured, self._pending_torque)
 
-    def step(self, torque: npt.ArrayLike) -> Measurement:
+    def step(self, torque: ArrayLike) -> Measurement:
         """Advance one control cycle.
 
         Parameters
@@ -173,7 +173,7 @@ class WamPlant:
         # The load is what the joint carries beyond its own rotor: rigid-body inverse dynamics.
         mujoco.mj_rne(self._model, data, 1, self._load)
 
-    def _drive_torque(self, command: npt.ArrayLike, position: FloatArray) -> FloatArray:
+    def _drive_torque(self, command: ArrayLike, position: FloatArray) -> FloatArray:
         """Total torque [Nm] that the drives give for a command."""
         torque = np.array(command, dtype=np.float64)
         n_joints = self.description.n_joints

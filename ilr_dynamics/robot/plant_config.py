@@ -7,8 +7,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from ilr_dynamics.arrays import FloatArray, read_only
 from ilr_dynamics.exceptions import RobotDescriptionError
-from ilr_dynamics.robot.arrays import FloatArray, read_only
 from ilr_dynamics.robot.description import DESCRIPTION_FOLDER
 from ilr_dynamics.robot.encoder import Encoder
 from ilr_dynamics.robot.friction import JointFriction

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ilr_dynamics.robot.arrays import FloatArray
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.robot.plant import WamPlant
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 

@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pinocchio
+from numpy.typing import ArrayLike
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.exceptions import RobotDescriptionError
-from ilr_dynamics.robot.arrays import FloatArray
 from ilr_dynamics.robot.description import RobotDescription
 from ilr_dynamics.robot.pinocchio_model import pinocchio_model
 
@@ -50,7 +50,7 @@ class RigidBodyModel:
         return self.description.n_joints
 
     def inverse_dynamics(
-        self, position: npt.ArrayLike, velocity: npt.ArrayLike, acceleration: npt.ArrayLike
+        self, position: ArrayLike, velocity: ArrayLike, acceleration: ArrayLike
     ) -> FloatArray:
         """Torque that a motion takes, by the recursive Newton-Euler algorithm.
 
@@ -67,7 +67,7 @@ class RigidBodyModel:
         motion = _vector(position), _vector(velocity), _vector(acceleration)
         return np.array(pinocchio.rnea(self._model, self._data, *motion))
 
-    def gravity(self, position: npt.ArrayLike) -> FloatArray:
+    def gravity(self, position: ArrayLike) -> FloatArray:
         """Torque that holds the arm still.
 
         Parameters
@@ -84,7 +84,7 @@ class RigidBodyModel:
             pinocchio.computeGeneralizedGravity(self._model, self._data, _vector(position))
         )
 
-    def gravity_columns(self, position: npt.ArrayLike) -> FloatArray:
+    def gravity_columns(self, position: ArrayLike) -> FloatArray:
         """What each direction of gravity does to the torque that holds the arm still.
 
         A weight acts at the centre of all masses: the columns are -m J(q)^T, with J its Jacobian.
@@ -103,7 +103,7 @@ class RigidBodyModel:
         return np.array(-self._data.mass[0] * jacobian.T)
 
     def last_body_columns(
-        self, position: npt.ArrayLike, velocity: npt.ArrayLike, acceleration: npt.ArrayLike
+        self, position: ArrayLike, velocity: ArrayLike, acceleration: ArrayLike
     ) -> FloatArray:
         """What a load that the last joint carries does to the torque.
 
@@ -121,7 +121,7 @@ class RigidBodyModel:
         return self.body_columns(position, velocity, acceleration)[:, -10:-6]
 
     def body_columns(
-        self, position: npt.ArrayLike, velocity: npt.ArrayLike, acceleration: npt.ArrayLike
+        self, position: ArrayLike, velocity: ArrayLike, acceleration: ArrayLike
     ) -> FloatArray:
         """What the inertial parameters of all bodies do to the torque.
 
@@ -138,7 +138,7 @@ class RigidBodyModel:
         motion = _vector(position), _vector(velocity), _vector(acceleration)
         return np.array(pinocchio.computeJointTorqueRegressor(self._model, self._data, *motion))
 
-    def tool_position(self, position: npt.ArrayLike) -> FloatArray:
+    def tool_position(self, position: ArrayLike) -> FloatArray:
         """Tool point.
 
         Parameters
@@ -156,7 +156,7 @@ class RigidBodyModel:
             pinocchio.updateFramePlacement(self._model, self._data, self._tool).translation
         )
 
-    def tool_jacobian(self, position: npt.ArrayLike) -> FloatArray:
+    def tool_jacobian(self, position: ArrayLike) -> FloatArray:
         """Derivative of the tool point by the joint angles.
 
         Parameters
@@ -178,7 +178,7 @@ class RigidBodyModel:
         )
         return np.array(jacobian[:3])
 
-    def link_pose(self, position: npt.ArrayLike, link: str) -> FloatArray:
+    def link_pose(self, position: ArrayLike, link: str) -> FloatArray:
         """Pose of a link.
 
         Parameters
@@ -202,7 +202,7 @@ class RigidBodyModel:
         pinocchio.forwardKinematics(self._model, self._data, _vector(position))
         return np.array(pinocchio.updateFramePlacement(self._model, self._data, frame).homogeneous)
 
-    def arm_points(self, position: npt.ArrayLike) -> FloatArray:
+    def arm_points(self, position: ArrayLike) -> FloatArray:
         """Origins of the base, the joints and the tool: the arm as a line to draw.
 
         Parameters
@@ -225,5 +225,5 @@ class RigidBodyModel:
         return int(self._model.getFrameId(link, pinocchio.FrameType.BODY))
 
 
-def _vector(values: npt.ArrayLike) -> FloatArray:
+def _vector(values: ArrayLike) -> FloatArray:
     return np.asarray(values, dtype=np.float64)

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from ilr_dynamics.robot.driver import DriverEvent, TorqueDriver
 from ilr_dynamics.robot.plant import Measurement, WamPlant
@@ -51,7 +51,7 @@ class SimulatedArm:
         self.plant.braked = True
         self.measurement = self.plant.reset()
 
-    def command(self, stamp: float, torque: npt.ArrayLike) -> DriverEvent | None:
+    def command(self, stamp: float, torque: ArrayLike) -> DriverEvent | None:
         """Send a torque to the driver.
 
         Parameters

@@ -9,11 +9,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 from scipy.interpolate import BSpline, make_interp_spline
 
+from ilr_dynamics.arrays import FloatArray, read_only
 from ilr_dynamics.exceptions import TrajectoryError
-from ilr_dynamics.robot.arrays import FloatArray, read_only
 from ilr_dynamics.robot.description import DESCRIPTION_FOLDER
 from ilr_dynamics.robot.joint_motion import JointMotion
 from ilr_dynamics.robot.kinematics import inverse_kinematics
@@ -72,7 +72,7 @@ class ToolPath:
         for key in ("amplitude", "harmonic", "offset", "bias", "phase"):
             object.__setattr__(self, key, read_only(getattr(self, key)))
 
-    def position(self, time: npt.ArrayLike) -> FloatArray:
+    def position(self, time: ArrayLike) -> FloatArray:
         """Tool point relative to the centre.
 
         Parameters
@@ -90,7 +90,7 @@ class ToolPath:
         swing = self.bias + self.amplitude * np.sin(angle)
         return self.offset + self._blend(time) * swing
 
-    def sway(self, time: npt.ArrayLike) -> FloatArray:
+    def sway(self, time: ArrayLike) -> FloatArray:
         """Unit oscillation with the path's period, that starts as smoothly.
 
         Parameters

@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
+from ilr_dynamics.arrays import FloatArray, read_only
 from ilr_dynamics.exceptions import RobotDescriptionError
-from ilr_dynamics.robot.arrays import FloatArray, read_only
 
 __all__ = ["Transmission"]
 

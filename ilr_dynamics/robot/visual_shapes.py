@@ -11,8 +11,8 @@ from enum import Enum
 import numpy as np
 import pinocchio
 
+from ilr_dynamics.arrays import FloatArray, read_only
 from ilr_dynamics.exceptions import RobotDescriptionError
-from ilr_dynamics.robot.arrays import FloatArray, read_only
 from ilr_dynamics.robot.description import RobotDescription
 
 __all__ = ["ShapeKind", "VisualShape", "visual_shapes"]

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.interpolate import CubicSpline
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.exceptions import RobotDescriptionError, TrajectoryError
-from ilr_dynamics.robot.arrays import FloatArray
 from ilr_dynamics.robot.joint_motion import JointMotion
 from ilr_dynamics.robot.yaml_config import read_yaml
 

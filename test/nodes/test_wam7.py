@@ -27,7 +27,6 @@ MODEL = RigidBodyModel(ARM)
 PHYSICS = RigidBodyFeedForward(MODEL)
 KNOT_RATE = 50.0
 
-
 VALUES = read_parameter_file(CONFIG, "/inverse_dynamics")
 
 

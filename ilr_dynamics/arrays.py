@@ -1,19 +1,22 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Array type of the robot layer and its hand-out form."""
+"""Array types of the package, and arrays that nobody can change."""
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["FloatArray", "read_only"]
+__all__ = ["BoolArray", "FloatArray", "IndexArray", "read_only"]
 
-FloatArray = npt.NDArray[np.float64]
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.intp]
+BoolArray = NDArray[np.bool_]
 
 
-def read_only(values: npt.ArrayLike) -> FloatArray:
-    """Copy values into an array that nobody can change.
+def read_only(values: ArrayLike) -> FloatArray:
+    """
+    Copy values into an array that nobody can change.
 
     Parameters
     ----------
