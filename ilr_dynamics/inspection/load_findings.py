@@ -34,6 +34,9 @@ MOSTLY = 0.8
 # Of a torque's rms, of a joint that is moved by its bodies: less is not worth a word; and more
 # than masses of a description are wrong by, so that it is worth one whatever explains it better.
 LEAST_EFFECT, WRONG_MASSES = 0.01, 0.1
+# What is carried has its centre no farther from the last joint, m; and by how much the first
+# moment of a small load may be estimated wrong, kg m.
+REACH, VAGUE_MOMENT = 0.6, 0.05
 # No masses that were measured or drawn are wrong by this factor.
 OTHER_UNIT = 1.5
 # Joints whose bodies take less torque, of the most, have friction alone.
@@ -56,18 +59,27 @@ def load_findings(evidence: Evidence, fits: Sequence[JointFit], delay: float) ->
         From a state to the action of its torque, s.
     """
     gravity, payload, description = small_mistakes(evidence, fits, delay)
-    if payload.confirmed < CONFIRMED:
+    if payload.confirmed < CONFIRMED or not _can_be_carried(evidence, payload.values):
         payload = replace(payload, gain=0.0)
     if gravity.confirmed < CONFIRMED:
         gravity = replace(gravity, gain=0.0)
     otherwise = (1.0 - BY_FRICTION) * description.gain - BY_CHANCE
     if gravity.gain > max(CLEAR, payload.gain, otherwise):
         yield from _gravity(gravity.values + evidence.nominal_gravity)
-    elif payload.gain > max(CLEAR, gravity.gain, MOSTLY * description.gain):
-        least = LEAST_EFFECT if payload.gain > otherwise else WRONG_MASSES
-        yield from _payload(evidence, payload, delay, least)
+    elif payload.gain > max(CLEAR, gravity.gain, otherwise):
+        yield from _payload(evidence, payload, delay, LEAST_EFFECT)
+    elif payload.gain > max(2.0 * CLEAR, gravity.gain, MOSTLY * description.gain):
+        # Where a wrong description explains the torques better, a payload must be twice as clear.
+        yield from _payload(evidence, payload, delay, WRONG_MASSES)
     elif description.gain > max(CLEAR, gravity.gain):
         yield from _shares(evidence, description.values)
+
+
+def _can_be_carried(evidence: Evidence, load: FloatArray) -> bool:
+    """Whether a load (4,), kg and kg m, leaves a mass and lies within reach."""
+    assert evidence.model is not None
+    mass, moment = float(load[0]), float(np.linalg.norm(load[1:]))
+    return mass > -evidence.model.last_body_mass and moment < REACH * abs(mass) + VAGUE_MOMENT
 
 
 def _gravity(gravity: FloatArray) -> Iterator[Finding]:

@@ -102,6 +102,11 @@ class RigidBodyModel:
         jacobian = pinocchio.jacobianCenterOfMass(self._model, self._data, _vector(position))
         return np.array(-self._data.mass[0] * jacobian.T)
 
+    @property
+    def last_body_mass(self) -> float:
+        """Mass of what moves with the last joint, kg."""
+        return float(self._model.inertias[self.n_joints].mass)
+
     def last_body_columns(
         self, position: ArrayLike, velocity: ArrayLike, acceleration: ArrayLike
     ) -> FloatArray:
