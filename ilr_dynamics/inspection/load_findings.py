@@ -39,6 +39,8 @@ LEAST_EFFECT, WRONG_MASSES = 0.01, 0.1
 REACH, VAGUE_MOMENT = 0.6, 0.05
 # No masses that were measured or drawn are wrong by this factor.
 OTHER_UNIT = 1.5
+# Nor, all of them, by this one: what a description leaves out differs from joint to joint.
+COMMON_UNIT = 1.25
 # Joints whose bodies take less torque, of the most, have friction alone.
 SPEAKS = 0.05
 # Degrees and m/s^2 by which gravity of a description that is a few per cent wrong appears turned.
@@ -58,13 +60,15 @@ def load_findings(evidence: Evidence, fits: Sequence[JointFit], delay: float) ->
     delay : float
         From a state to the action of its torque, s.
     """
-    gravity, payload, description = small_mistakes(evidence, fits, delay)
+    gravity, payload, unit, description = small_mistakes(evidence, fits, delay)
     if payload.confirmed < CONFIRMED or not _can_be_carried(evidence, payload.values):
         payload = replace(payload, gain=0.0)
     if gravity.confirmed < CONFIRMED:
         gravity = replace(gravity, gain=0.0)
     otherwise = (1.0 - BY_FRICTION) * description.gain - BY_CHANCE
-    if gravity.gain > max(CLEAR, payload.gain, otherwise):
+    if unit.gain > max(CLEAR, gravity.gain, payload.gain, otherwise):
+        yield from _unit(float(unit.values[0]))
+    elif gravity.gain > max(CLEAR, payload.gain, otherwise):
         yield from _gravity(gravity.values + evidence.nominal_gravity)
     elif payload.gain > max(CLEAR, gravity.gain, otherwise):
         yield from _payload(evidence, payload, delay, LEAST_EFFECT)
@@ -111,12 +115,37 @@ def _gravity(gravity: FloatArray) -> Iterator[Finding]:
             )
 
 
+def _unit(share: float) -> Iterator[Finding]:
+    """Say that all torques are others than those of the description by one factor."""
+    if 1.0 / COMMON_UNIT <= share <= COMMON_UNIT:
+        return
+    yield Finding(
+        "effort_scale",
+        Severity.WARNING,
+        f"the torques are {share:.2g} times those of the described arm, friction apart; expected "
+        "1",
+        "are they in Nm, at the joints and not at the motors?",
+        value=share,
+    )
+
+
 def _shares(evidence: Evidence, shares: FloatArray) -> Iterator[Finding]:
     """Say whose torques are others than those of the description by a factor of their own."""
     size = np.sqrt(np.mean(evidence.described**2, axis=0))
     with np.errstate(invalid="ignore"):
         wrong = (shares > OTHER_UNIT) | (shares < 1.0 / OTHER_UNIT)
     for j in np.flatnonzero(wrong & (size > SPEAKS * size.max())):
+        if shares[j] < 0.0:
+            yield Finding(
+                "wrong_sign",
+                Severity.WARNING,
+                f"the torque of {evidence.joints[j]} is {shares[j]:.2g} times that of the "
+                "described arm, friction apart; expected 1",
+                "compare the joint's direction in driver and description",
+                joint=evidence.joints[j],
+                value=float(shares[j]),
+            )
+            continue
         yield Finding(
             "effort_scale",
             Severity.WARNING,

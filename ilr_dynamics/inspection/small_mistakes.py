@@ -12,7 +12,7 @@ a few per cent show where friction is modelled to some thousandths.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,9 +42,10 @@ class SmallMistake:
     gain : float
         Nats by which it explains the torques better than none (Schwarz).
     values : ndarray
-        Added gravity (3,), m/s^2; load (4,), kg and kg m; of a description each of whose joints
-        takes another share of its torque, as with wrong masses or motor constants, these shares
-        (n_joints,), NaN where nothing is known.
+        Added gravity (3,), m/s^2; load (4,), kg and kg m; share of the described torque (1,) that
+        all joints take; or, of a description each of whose joints takes another share of its
+        torque, as with wrong masses or motor constants, these shares (n_joints,), NaN where
+        nothing is known.
     confirmed : float
         Nats of it by all joints but the one that gains most: where friction varies with the
         position, it looks like a weight to each joint alone.
@@ -69,9 +70,9 @@ class _Joint:
 
 def small_mistakes(
     evidence: Evidence, fits: Sequence[JointFit], delay: float
-) -> tuple[SmallMistake, SmallMistake, SmallMistake]:
+) -> tuple[SmallMistake, SmallMistake, SmallMistake, SmallMistake]:
     """
-    Judge a turned weight, a load and a wrong description.
+    Judge a turned weight, a load, another unit and a wrong description.
 
     Parameters
     ----------
@@ -84,13 +85,14 @@ def small_mistakes(
 
     Returns
     -------
-    gravity, payload, description : SmallMistake
+    gravity, payload, unit, description : SmallMistake
     """
     assert evidence.terms is not None
     joints = [_judged(evidence, fit, delay) for fit in fits]
     return (
         _shared(joints, evidence.terms.gravity),
         _shared(joints, evidence.terms.load),
+        _in_another_unit(evidence, joints),
         _described_otherwise(evidence, joints),
     )
 
@@ -118,6 +120,12 @@ def _shared(joints: list[_Joint], columns: FloatArray) -> SmallMistake:
     gains = vectors @ values - 0.5 * np.einsum("i,kij,j->k", values, matrices, values)
     gain, chance = float(gains.sum()), 0.5 * m * float(np.log(max(n, 1.0)))
     return SmallMistake(gain - chance, values, gain - float(gains.max(initial=0.0)))
+
+
+def _in_another_unit(evidence: Evidence, joints: list[_Joint]) -> SmallMistake:
+    """All joints with the same factor before the described torque."""
+    unit = _shared(joints, evidence.described[:, :, np.newaxis])
+    return replace(unit, values=1.0 + unit.values)
 
 
 def _described_otherwise(evidence: Evidence, joints: list[_Joint]) -> SmallMistake:

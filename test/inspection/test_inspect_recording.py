@@ -80,6 +80,8 @@ FAULTS = {
     "effort_scale in mA": lambda m: m.changed(torque=1000.0 * m.torque),
     "effort_scale by ten": lambda m: m.changed(torque=10.0 * m.torque),
     "effort_scale of one motor": lambda m: m.changed(torque=m.torque * [1.0, 2.5, 1.0, 1.0]),
+    "effort_scale of every motor": lambda m: m.changed(torque=m.torque * [1.5, 2.0, 0.5, 3.0]),
+    "effort_scale by three": lambda m: m.changed(torque=3.0 * m.torque),
     "zero_effort": lambda m: m.changed(torque=0.0 * m.torque),
     "zero_effort of a joint": lambda m: m.changed(torque=m.torque * [1, 0, 1, 1]),
     "zero_effort for a while": lambda m: m.changed(
@@ -122,6 +124,7 @@ SAID = {
     "degrees": {"joint": "j1, j2, j3 and j4"},
     "zero_velocity for a while": {"from_s": pytest.approx(4.0, abs=0.1)},
     "effort_scale of one motor": {"joint": "j2", "value": pytest.approx(2.5, abs=0.1)},
+    "effort_scale by three": {"value": pytest.approx(3.0, abs=0.1)},
     "zero_effort for a while": {"from_s": pytest.approx(8.0, abs=0.1)},
     "wrong_stamp": {"value": 1.0},
     "clock_set_back": {"from_s": pytest.approx(5.0, abs=0.01)},

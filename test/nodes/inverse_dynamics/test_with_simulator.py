@@ -22,7 +22,7 @@ from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.qos import qos_profile_sensor_data
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
@@ -74,7 +74,8 @@ class Observer:
             JointState if driver.stamped else Float64MultiArray,
             driver.of_node["command.topic"],
             self.torques.append,
-            qos_profile_sensor_data,
+            # As many as there are: a machine at work must not lose those that are compared.
+            QoSProfile(depth=5000, reliability=ReliabilityPolicy.BEST_EFFORT),
         )
         node.create_subscription(DiagnosticArray, "/diagnostics", self.note_diagnostics, 10)
         self.trajectories = node.create_publisher(JointTrajectory, f"{NODE}/joint_trajectory", 1)
