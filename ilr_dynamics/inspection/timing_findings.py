@@ -145,13 +145,19 @@ def position_findings(recording: Recording, n_clock_steps: int) -> Iterator[Find
     if jumped or n_anew:
         at = float(recording.time[recording.breaks[0]]) if n_anew else None
         joints = _jumping_joints(recording)
-        of = f", those of {', '.join(joints)}" if joints else ""
+        of = f" of {', '.join(joints)}" if joints else ""
+        parts = []
+        if jumped:
+            parts.append(
+                f"{jumped} states are farther from the motion before and after them than an arm "
+                "gets in the time, and are left out"
+            )
+        if n_anew:
+            parts.append(f"the positions{of} go on elsewhere, {n_anew} times")
         yield Finding(
             "position_jump",
             Severity.WARNING,
-            f"{jumped} states are farther from those before them than an arm gets in the time, or "
-            f"beside the motion before and behind, and {n_anew} times the positions go on "
-            f"elsewhere{of}",
+            "; ".join(parts),
             "look for a second publisher of the topic (ros2 topic info -v), a joint that wraps "
             "(learning.continuous_joints), or a bad encoder",
             joint=joints[0] if len(joints) == 1 else "",

@@ -105,6 +105,15 @@ class Observer:
         return list(newest.effort if self.driver.stamped else newest.data)
 
 
+def exit_status(process: subprocess.Popen) -> int:
+    """Exit status of a process, which says where it is if it does not end."""
+    try:
+        return process.wait(timeout=60.0)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGABRT)
+        raise
+
+
 @pytest.fixture(scope="module", params=DRIVERS)
 def driver(request):
     return Driver(request.param)
@@ -112,7 +121,7 @@ def driver(request):
 
 @pytest.fixture(scope="module")
 def processes(driver):
-    environment = os.environ | OWN_DOMAIN.environment()
+    environment = os.environ | OWN_DOMAIN.environment() | {"PYTHONFAULTHANDLER": "1"}
     files = [word for file in driver.files for word in ("--params-file", str(file))]
     options = {
         "inverse_dynamics_node": files,
@@ -203,4 +212,4 @@ def test_arm_tracks_an_eight_brakes_without_torques_and_its_processes_end_on_a_s
     observer.change_state(Transition.TRANSITION_ACTIVATE)
     for process in processes.values():
         process.send_signal(signal.SIGINT)
-    assert [process.wait(timeout=60.0) for process in processes.values()] == [0, 0]
+    assert [exit_status(process) for process in processes.values()] == [0, 0]
