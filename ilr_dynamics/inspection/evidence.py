@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What a recording shows of motion and torque, laid beside the described arm."""
+"""Motion and torque of a recording, with the torques of the described arm at the same states."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class Evidence:
 
     def independent_share(self, lasting: float) -> FloatArray:
         """
-        How much each row says of each joint that the rows before did not.
+        Information of each row about each joint, as a share of that of an independent state.
 
         The errors of a model of a joint's torque last for some time, and in slow motion for as
         long as it takes the joint to get elsewhere.

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Findings on what a motion shows of the arm's bodies, and on offsets of torque sensors."""
+"""Findings on excitation: inertial parameters that a motion leaves unknown, and torque offsets."""
 
 from __future__ import annotations
 

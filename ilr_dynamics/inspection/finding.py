@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""One thing that a person should know of a recording."""
+"""Finding: one thing that is wrong with a recording or worth knowing of it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What each joint's torque is fitted by, put together once for all who ask about it."""
+"""Regressors of each joint's torque, computed once for all findings that need them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 r"""
-What a joint's torque may hold beside that of the described bodies, and how much of it.
+Linear model of what a joint's torque holds besides that of the described bodies.
 
 The torque that the bodies leave is taken as :math:`y = A\beta + e`, with :math:`\beta` normal with
 the standard deviations that physics allows, and e of one size, which the data say. Without bounds,

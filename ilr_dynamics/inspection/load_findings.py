@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Findings on what the arm weighs: how its base stands, who carries the weight, and payloads."""
+"""Findings on weight and load: tilted bases, gravity compensation, payloads, units of torque."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from dataclasses import replace
 import numpy as np
 
 from ilr_dynamics.arrays import BoolArray, FloatArray
+from ilr_dynamics.inspection.deviations import Deviation, deviations
 from ilr_dynamics.inspection.evidence import ENOUGH_ROWS, Evidence
 from ilr_dynamics.inspection.finding import Finding, Severity
 from ilr_dynamics.inspection.joint_fit import JointFit
-from ilr_dynamics.inspection.small_mistakes import SmallMistake, small_mistakes
 
 __all__ = ["load_findings"]
 
@@ -60,7 +60,7 @@ def load_findings(evidence: Evidence, fits: Sequence[JointFit], delay: float) ->
     delay : float
         From a state to the action of its torque, s.
     """
-    gravity, payload, unit, description = small_mistakes(evidence, fits, delay)
+    gravity, payload, unit, description = deviations(evidence, fits, delay)
     if payload.confirmed < CONFIRMED or not _can_be_carried(evidence, payload.values):
         payload = replace(payload, gain=0.0)
     if gravity.confirmed < CONFIRMED:
@@ -169,7 +169,7 @@ def _weight(kind: str, share: float, advice: str) -> Finding:
 
 
 def _payload(
-    evidence: Evidence, payload: SmallMistake, delay: float, least: float
+    evidence: Evidence, payload: Deviation, delay: float, least: float
 ) -> Iterator[Finding]:
     assert evidence.terms is not None
     torque, known = evidence.torque(delay)

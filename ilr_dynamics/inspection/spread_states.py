@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""States of a long recording, so many that they show what there is, and not more."""
+"""Subset of a long recording's states, spread evenly over it."""
 
 from __future__ import annotations
 

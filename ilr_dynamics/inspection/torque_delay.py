@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""How much later a torque acts than its stamp says, found in the data."""
+"""Estimate of the delay between the stamp of a torque and its action."""
 
 from __future__ import annotations
 

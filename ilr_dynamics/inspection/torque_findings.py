@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Findings on torques: their unit, sign, limits, delay, and what they say of the arm."""
+"""Findings on torques: unit, sign, limits, delay, and deviations from the described arm."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 r"""
-Which mistake explains the recorded torques best, if any does.
+Comparison of hypotheses on what is wrong with recorded torques: sign, names, unit, gravity.
 
 Under each hypothesis the torques are those of the described bodies, friction and a constant in
 each joint, and what the hypothesis leaves open:

@@ -7,7 +7,7 @@ import pytest
 
 from ilr_dynamics.inspection.evidence import Evidence
 from ilr_dynamics.inspection.joint_fit import joint_fits
-from ilr_dynamics.inspection.small_mistakes import small_mistakes
+from ilr_dynamics.inspection.deviations import deviations
 from ilr_dynamics.inspection.torque_delay import find_delay
 from ilr_dynamics.recording import SampleSettings, read_recording
 from ilr_dynamics.robot.description import load_description
@@ -58,5 +58,5 @@ def test_nothing_is_said_of_a_delay_without_motion(motion, evidence_of):
 
 def test_nothing_is_wrong_with_the_described_arm(motion, evidence_of):
     evidence = evidence_of(motion)
-    mistakes = small_mistakes(evidence, joint_fits(evidence), 0.003)
+    mistakes = deviations(evidence, joint_fits(evidence), 0.003)
     assert max(mistake.gain for mistake in mistakes) < 20.0

@@ -1,7 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 r"""
-Whether weight or load differ a little from the description.
+Bayesian comparison of small deviations from the description: gravity, load, unit, masses.
 
 What the described bodies leave of each joint's torque is :math:`y_j = C_j\theta + A_j\beta_j +
 e_j`, with the weight's direction or a load :math:`\theta` that all joints share, and what acts in
@@ -21,7 +21,7 @@ from ilr_dynamics.inspection.evidence import Evidence
 from ilr_dynamics.inspection.joint_fit import JointFit
 from ilr_dynamics.inspection.joint_torque import SCALE, JointTorque
 
-__all__ = ["SmallMistake", "small_mistakes"]
+__all__ = ["Deviation", "deviations"]
 
 # What is left when friction and ripple are explained lasts so long, and longer in slow motion.
 CORRELATION_S = 0.15
@@ -33,7 +33,7 @@ KNOWN_TO = 0.1
 
 
 @dataclass(frozen=True)
-class SmallMistake:
+class Deviation:
     """
     What differs from the description, and how clearly.
 
@@ -68,9 +68,9 @@ class _Joint:
     """Of a squared Nm, in nats."""
 
 
-def small_mistakes(
+def deviations(
     evidence: Evidence, fits: Sequence[JointFit], delay: float
-) -> tuple[SmallMistake, SmallMistake, SmallMistake, SmallMistake]:
+) -> tuple[Deviation, Deviation, Deviation, Deviation]:
     """
     Judge a turned weight, a load, another unit and a wrong description.
 
@@ -85,7 +85,7 @@ def small_mistakes(
 
     Returns
     -------
-    gravity, payload, unit, description : SmallMistake
+    gravity, payload, unit, description : Deviation
     """
     assert evidence.terms is not None
     joints = [_judged(evidence, fit, delay) for fit in fits]
@@ -105,7 +105,7 @@ def _judged(evidence: Evidence, fit: JointFit, delay: float) -> _Joint:
     return _Joint(fit.joint, fit.rows, y, JointTorque(fit.own, float(level)), weight)
 
 
-def _shared(joints: list[_Joint], columns: FloatArray) -> SmallMistake:
+def _shared(joints: list[_Joint], columns: FloatArray) -> Deviation:
     """Least squares of what all joints share, (n, n_joints, m) in `columns`."""
     m = columns.shape[2]
     matrices, vectors = np.zeros((len(joints), m, m)), np.zeros((len(joints), m))
@@ -119,16 +119,16 @@ def _shared(joints: list[_Joint], columns: FloatArray) -> SmallMistake:
     values = np.linalg.lstsq(matrices.sum(axis=0), vectors.sum(axis=0), rcond=1e-10)[0]
     gains = vectors @ values - 0.5 * np.einsum("i,kij,j->k", values, matrices, values)
     gain, chance = float(gains.sum()), 0.5 * m * float(np.log(max(n, 1.0)))
-    return SmallMistake(gain - chance, values, gain - float(gains.max(initial=0.0)))
+    return Deviation(gain - chance, values, gain - float(gains.max(initial=0.0)))
 
 
-def _in_another_unit(evidence: Evidence, joints: list[_Joint]) -> SmallMistake:
+def _in_another_unit(evidence: Evidence, joints: list[_Joint]) -> Deviation:
     """All joints with the same factor before the described torque."""
     unit = _shared(joints, evidence.described[:, :, np.newaxis])
     return replace(unit, values=1.0 + unit.values)
 
 
-def _described_otherwise(evidence: Evidence, joints: list[_Joint]) -> SmallMistake:
+def _described_otherwise(evidence: Evidence, joints: list[_Joint]) -> Deviation:
     """Each joint with a factor of its own before the described torque."""
     gains, shares = np.zeros(len(joints)), np.full(len(evidence.joints), np.nan)
     for k, of in enumerate(joints):
@@ -142,4 +142,4 @@ def _described_otherwise(evidence: Evidence, joints: list[_Joint]) -> SmallMista
         if of.weight * apart > KNOWN_TO**-2:
             shares[of.joint] = 1.0 + float(described @ left) / apart
     gain = float(gains.sum())
-    return SmallMistake(gain, shares, gain - float(gains.max(initial=0.0)))
+    return Deviation(gain, shares, gain - float(gains.max(initial=0.0)))
