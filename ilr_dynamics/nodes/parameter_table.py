@@ -19,11 +19,7 @@ from rcl_interfaces.msg import (
     ParameterDescriptor,
     SetParametersResult,
 )
-from rclpy.exceptions import (
-    InvalidParameterTypeException,
-    InvalidParameterValueException,
-    ParameterUninitializedException,
-)
+from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
@@ -101,14 +97,10 @@ class ParameterRow:
             return descriptor
         low, high = self.within
         if self.type is Parameter.Type.INTEGER:
-            descriptor.integer_range = [
-                IntegerRange(from_value=int(low), to_value=int(high), step=1)
-            ]
+            descriptor.integer_range = [IntegerRange(from_value=low, to_value=high, step=1)]
         else:
             # For each number of a list: ROS shows it, and leaves it to the node to check that.
-            descriptor.floating_point_range = [
-                FloatingPointRange(from_value=float(low), to_value=float(high))
-            ]
+            descriptor.floating_point_range = [FloatingPointRange(from_value=low, to_value=high)]
         return descriptor
 
     def check(self, value: Value, where: str = "") -> None:
@@ -183,7 +175,9 @@ def declare(node: Node, table: Sequence[ParameterRow]) -> None:
         if value is not None:
             row.check(value)
     rows = {row.name: row for row in table}
-    node.add_pre_set_parameters_callback(partial(_with_floats, rows))
+    node.add_pre_set_parameters_callback(
+        lambda parameters: [_with_floats(one, rows.get(one.name)) for one in parameters]
+    )
     node.add_on_set_parameters_callback(partial(_check_set, rows))
 
 
@@ -192,29 +186,19 @@ def _given(node: Node, name: str) -> Value:
     return node.declare_parameter(name, None, ParameterDescriptor(dynamic_typing=True)).value
 
 
-def _with_floats(
-    rows: Mapping[str, ParameterRow], parameters: Sequence[Parameter[Any]]
-) -> list[Parameter[Any]]:
-    """Return parameters with floats instead of integers where floats are expected."""
-    return [
-        Parameter(parameter.name, value=_as_floats(parameter.value))
-        if parameter.name in rows and rows[parameter.name].type in _FLOATS
-        else parameter
-        for parameter in parameters
-    ]
-
-
-def _as_floats(value: Value) -> Value:
-    """Return a number or a list of numbers as floats, and anything else as it is."""
-    numbers = value
+def _with_floats(parameter: Parameter[Any], row: ParameterRow | None) -> Parameter[Any]:
+    """Return a parameter with floats instead of integers where its row has floats."""
+    value = parameter.value
+    if row is None or row.type not in _FLOATS:
+        return parameter
     if isinstance(value, str):
         # "ros2 param set" sends a list of integers and floats as a string.
-        with contextlib.suppress(yaml.YAMLError):
-            numbers = yaml.safe_load(value)
-    if not all(type(entry) in (int, float) for entry in _entries(numbers)):
-        return value
-    floats = [float(entry) for entry in _entries(numbers)]
-    return floats if isinstance(numbers, _LISTS) else floats[0]
+        with contextlib.suppress(yaml.YAMLError, ValueError):
+            value = yaml.safe_load(value)
+    if not all(type(entry) in (int, float) for entry in _entries(value)):
+        return parameter
+    floats = [float(entry) for entry in _entries(value)]
+    return Parameter(parameter.name, value=floats if isinstance(value, _LISTS) else floats[0])
 
 
 def _check_set(
@@ -237,15 +221,13 @@ def read(node: Node, table: Sequence[ParameterRow]) -> dict[str, Value]:
     InvalidParameterError
         If a parameter without a default has no value.
     """
-    values = {}
+    values = {row.name: node.get_parameter_or(row.name).value for row in table}
     for row in table:
-        try:
-            values[row.name] = node.get_parameter(row.name).value
-        except ParameterUninitializedException as error:
+        if values[row.name] is None:
+            unit = f" in {row.unit}" if row.unit else ""
             raise InvalidParameterError(
-                f"parameter {row.name} is not set; expected {row.description}"
-                + (f" in {row.unit}" if row.unit else "")
-            ) from error
+                f"parameter {row.name} is not set; expected {row.description}{unit}"
+            )
     return values
 
 

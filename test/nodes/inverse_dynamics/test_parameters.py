@@ -25,6 +25,9 @@ from rcl_interfaces.srv import DescribeParameters, GetParameters
         ({"joints": ["a", "b", "c", "d"]}, "read-only"),
         ({"files__directories": ["/"]}, "read-only"),
         ({"gains__kp": "stiff"}, "Wrong parameter type"),
+        ({"gains__kp": "[80, 90.0, [, 1]"}, "Wrong parameter type"),
+        ({"gains__kp": "2024-13-45"}, "Wrong parameter type"),
+        ({"gains__kp": [True]}, "Wrong parameter type"),
     ],
 )
 def test_parameter_out_of_range_is_refused_with_its_reason(arm, change, reason):
