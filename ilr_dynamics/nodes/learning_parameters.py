@@ -21,13 +21,13 @@ __all__ = ["learner_limits", "learning_settings", "snapshot_folder"]
 def learning_settings(values: Mapping[str, Any]) -> LearningSettings:
     """Build the learner's settings from values of all parameters of /inverse_dynamics.
 
-    Those per joint may be None, if nobody knows them: scales are then those of the recording, and
-    no state is left out for its torque or velocity.
+    Those per joint may be None where nobody knows them: scales are then estimated from the
+    recording, and limits are those of any arm.
 
     Raises
     ------
     InvalidParameterError
-        If a value is none that the node accepts, or values do not fit each other.
+        If the node would refuse a value, or values do not fit each other.
     """
     check(values, INVERSE_DYNAMICS)
     return LearningSettings(

@@ -15,7 +15,7 @@ from ilr_dynamics.robot.yaml_config import read_yaml
 
 __all__ = ["check_names", "read_complete_parameters", "read_parameter_file"]
 
-# Whose parameters those of every node are; this package's nodes have no namespace.
+# Sections for every node; this package's nodes have no namespace.
 _EVERY_NODE = ("/**", "/*")
 # Parameters that every node has.
 _OF_ROS = ("use_sim_time", "start_type_description_service", "qos_overrides.")
@@ -29,7 +29,7 @@ def read_parameter_file(path: Path, node: str) -> dict[str, Any]:
     path : Path
         ROS parameter file.
     node : str
-        Name of the node, with its slash; without parameters in the file it has none.
+        Name of the node, with its slash.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def read_complete_parameters(
     Parameters
     ----------
     paths : sequence of Path
-        ROS parameter files; what a later one says goes before.
+        ROS parameter files; a later one takes precedence.
     node : str
         Name of the node, with its slash.
     table : sequence of ParameterRow
@@ -56,7 +56,7 @@ def read_complete_parameters(
     Raises
     ------
     InvalidParameterError
-        If a value is none that the node accepts, its name is unknown, or one without a default is
+        If the node would refuse a value, a name is unknown, or a parameter without a default is
         missing.
     RobotDescriptionError
         If the file cannot be read.
@@ -103,10 +103,10 @@ def check_names(path: Path, node: str, table: Sequence[ParameterRow]) -> None:
 
 
 def _given(paths: Sequence[Path], node: str) -> dict[str, Any]:
-    """Return what files say of a node, or of every node, with ROS's precedence.
+    """Return what files have for a node and for every node, with ROS's precedence.
 
-    What a later file says goes before; but between a node and every node that of which the files
-    speak last for the first time.
+    Of one section a later file takes precedence; among sections the one whose first mention is
+    the last.
     """
     given: dict[str, dict[str, Any]] = {}
     for path in paths:
@@ -116,7 +116,7 @@ def _given(paths: Sequence[Path], node: str) -> dict[str, Any]:
 
 
 def _sections(path: Path, node: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What a file has for a node and for every node, by the names it has for these."""
+    """Sections of a file for a node and for every node, as name and parameters."""
     for name, content in read_yaml(path).items():
         if f"/{name.lstrip('/')}" in (*_EVERY_NODE, node):
             yield name, dict(_flat((content or {}).get("ros__parameters") or {}))

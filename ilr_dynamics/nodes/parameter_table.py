@@ -157,8 +157,8 @@ def _type_of(value: Value) -> Parameter.Type | None:
 def declare(node: Node, table: Sequence[ParameterRow]) -> None:
     """Declare the parameters of a table, and check whatever they are set to.
 
-    What the parameter file says goes before the defaults. Where floats are expected, what is set
-    later may be integers, also among floats.
+    The parameter file takes precedence over the defaults. Later on, integers may be set where
+    floats are expected.
 
     Raises
     ------

@@ -59,7 +59,7 @@ def test_ranges_and_choices_are_shown_to_ros_tools(bench):
     ).descriptors
     (range_,) = rate.floating_point_range
     assert (range_.from_value, range_.to_value, rate.read_only) == (10.0, 5000.0, True)
-    assert rate.description == "joint states a second [Hz]"
+    assert rate.description == "joint states per second [Hz]"
     (range_,) = gains.floating_point_range
     assert (range_.from_value, range_.to_value, gains.read_only) == (0.0, np.inf, False)
     (range_,) = components.integer_range
