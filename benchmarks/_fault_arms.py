@@ -15,7 +15,7 @@ from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.learning import LearningSettings
 from ilr_dynamics.nodes.learning_parameters import learning_settings
 from ilr_dynamics.nodes.parameter_file import read_complete_parameters
-from ilr_dynamics.nodes.parameters import PARAMETERS
+from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS
 from ilr_dynamics.robot.description import RobotDescription, load_description
 from ilr_dynamics.robot.friction import JointFriction
 from ilr_dynamics.robot.plant_config import PlantConfig, load_plant_config
@@ -168,7 +168,7 @@ def load_arm(name: str) -> Arm:
         description = load_description(name)
         config = load_plant_config(name)
         parameters = REPOSITORY / "config" / f"{name}.yaml"
-    values = read_complete_parameters([parameters], "/inverse_dynamics", PARAMETERS)
+    values = read_complete_parameters([parameters], "/inverse_dynamics", INVERSE_DYNAMICS)
     settings = replace(
         learning_settings(values), directories=None, robot=str(description.urdf_path)
     )

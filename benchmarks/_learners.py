@@ -20,7 +20,7 @@ from ilr_dynamics.learning.prior import PRIOR_ALONE
 from ilr_dynamics.learning.recording_weights import recording_weights
 from ilr_dynamics.nodes.learning_parameters import learning_settings
 from ilr_dynamics.nodes.parameter_file import read_complete_parameters
-from ilr_dynamics.nodes.parameters import PARAMETERS
+from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS
 from ilr_dynamics.recording import Samples
 from ilr_dynamics.regression import HILR
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
@@ -180,7 +180,9 @@ def _settings(arm: Arm, model: Mapping[str, Any], **others: Any) -> LearningSett
     """Return the node's settings for an arm, with these changes."""
     share = Path(get_package_share_directory("ilr_dynamics"))
     file = share / "config" / f"{arm.description.name}.yaml"
-    settings = learning_settings(read_complete_parameters([file], "/inverse_dynamics", PARAMETERS))
+    settings = learning_settings(
+        read_complete_parameters([file], "/inverse_dynamics", INVERSE_DYNAMICS)
+    )
     return replace(settings, model={**settings.model, **model}, **others)
 
 

@@ -22,7 +22,6 @@ from ilr_dynamics.nodes import (
     inverse_dynamics_node,
     parameters,
     recorder,
-    simulator_parameters,
     trajectory_publisher,
     visualizer,
     wam_simulator,
@@ -84,13 +83,15 @@ class NodeKind:
 
 
 NODES = {
-    "inverse_dynamics": NodeKind(inverse_dynamics_node.InverseDynamicsNode, parameters.PARAMETERS),
-    "wam_simulator": NodeKind(wam_simulator.WamSimulator, simulator_parameters.PARAMETERS),
-    "recorder": NodeKind(recorder.RecorderNode, recorder.PARAMETERS),
-    "trajectory_publisher": NodeKind(
-        trajectory_publisher.TrajectoryPublisher, trajectory_publisher.PARAMETERS
+    "inverse_dynamics": NodeKind(
+        inverse_dynamics_node.InverseDynamicsNode, parameters.INVERSE_DYNAMICS
     ),
-    "visualizer": NodeKind(visualizer.Visualizer, visualizer.PARAMETERS),
+    "wam_simulator": NodeKind(wam_simulator.WamSimulator, parameters.WAM_SIMULATOR),
+    "recorder": NodeKind(recorder.RecorderNode, parameters.RECORDER),
+    "trajectory_publisher": NodeKind(
+        trajectory_publisher.TrajectoryPublisher, parameters.TRAJECTORY_PUBLISHER
+    ),
+    "visualizer": NodeKind(visualizer.Visualizer, parameters.VISUALIZER),
 }
 
 

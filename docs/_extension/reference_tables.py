@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from node_interfaces import NODES, Endpoint
-from rclpy.parameter import Parameter
 
 from ilr_dynamics.nodes.parameter_table import ParameterRow
 
@@ -73,7 +73,7 @@ def _first_paragraph(path: Path) -> str:
 
 
 def _default(row: ParameterRow, configured: Any) -> str:
-    if isinstance(row.default, Parameter.Type):
+    if row.default is None:
         return f"none; {_value(configured)}"
     return _value(row.default)
 
@@ -91,9 +91,10 @@ def _value(value: Any) -> str:
 def _range(row: ParameterRow) -> str:
     if row.choices:
         return ", ".join(_value(choice) for choice in row.choices)
-    if row.low is None or row.high is None:
+    if row.within is None:
         return row.unit
-    return f"{row.low:.10g} to {row.high:.10g} {row.unit}"
+    low, high = row.within
+    return f"{low:.10g} {f'to {high:.10g}' if math.isfinite(high) else 'and more'} {row.unit}"
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

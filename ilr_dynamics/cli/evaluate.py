@@ -13,7 +13,7 @@ import matplotlib
 import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
-from ilr_dynamics.cli.recording_options import add_recording_options
+from ilr_dynamics.cli.learning_options import DEFAULTS, add_recording_options, given_parameters
 from ilr_dynamics.cli.table import format_table
 from ilr_dynamics.exceptions import IlrDynamicsError, SnapshotError
 from ilr_dynamics.learning import LearningSettings, load_compatible_snapshot, read_samples
@@ -85,12 +85,13 @@ def _settings(options: argparse.Namespace) -> LearningSettings:
             f"the snapshot {options.snapshot} says {list(metadata) or 'nothing'} about its arm; "
             "expected joint_names and driver_compensates_gravity"
         )
+    values = {**DEFAULTS, **given_parameters(options)}
     return LearningSettings(
         joint_names=tuple(metadata["joint_names"]),
         driver_compensates_gravity=metadata["driver_compensates_gravity"],
-        state_topic=options.state_topic,
-        command_topic=options.command_topic or None,
-        samples=SampleSettings(sample_rate=options.sample_rate or None),
+        state_topic=values["learning.state_topic"],
+        command_topic=values["learning.command_topic"] or None,
+        samples=SampleSettings(sample_rate=values["learning.sample_rate"] or None),
     )
 
 

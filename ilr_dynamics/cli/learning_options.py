@@ -1,24 +1,52 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Command-line options of programs that learn, with the node's parameters as their defaults."""
+"""Command-line options for parameters of /inverse_dynamics, and the settings they make."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from ilr_dynamics.cli.recording_options import add_recording_options
+from ament_index_python import get_package_share_path
+
 from ilr_dynamics.learning import LearningSettings
 from ilr_dynamics.nodes.learning_parameters import learning_settings
 from ilr_dynamics.nodes.parameter_file import read_complete_parameters
-from ilr_dynamics.nodes.parameters import PARAMETERS
+from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS
 from ilr_dynamics.robot.description import load_description
 
-__all__ = ["add_learning_options", "parse_learning_options"]
+__all__ = [
+    "DEFAULTS",
+    "add_learning_options",
+    "add_recording_options",
+    "given_parameters",
+    "parse_learning_options",
+]
 
 NODE = "/inverse_dynamics"
+ROWS = {row.name: row for row in INVERSE_DYNAMICS}
+DEFAULTS = {row.name: row.default for row in INVERSE_DYNAMICS}
+RECORDING_OPTIONS = {
+    "--state-topic": "learning.state_topic",
+    "--command-topic": "learning.command_topic",
+    "--sample-rate": "learning.sample_rate",
+}
+LEARNING_OPTIONS = {
+    "--joints": "joints",
+    "--robot": "robot",
+    "--driver-compensates-gravity": "driver_compensates_gravity",
+    "--components": "learning.n_components",
+    "--seed": "learning.random_state",
+    **RECORDING_OPTIONS,
+}
+
+
+def add_recording_options(parser: argparse.ArgumentParser) -> None:
+    """Add the topics of recordings and the rate of samples to a parser."""
+    _add_options(parser, RECORDING_OPTIONS)
 
 
 def add_learning_options(parser: argparse.ArgumentParser) -> None:
@@ -27,46 +55,37 @@ def add_learning_options(parser: argparse.ArgumentParser) -> None:
         "--params-file",
         type=Path,
         metavar="FILE",
-        help=f"parameters of {NODE}: learn as that node does, but for what other options say",
+        help=f"parameters of {NODE}: learn as that node does, but for what other options say; by "
+        "default those of the package for the robot",
     )
-    parser.add_argument(
-        "--joints",
-        nargs="+",
-        metavar="NAME",
-        default=list(load_description("wam4").joint_names),
-        help="joints from base to tool (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--robot",
-        metavar="ARM",
-        help="arm of the package or path of a URDF file: identify its rigid bodies and friction "
-        "too, for where no local model has data",
-    )
-    parser.add_argument(
-        "--driver-compensates-gravity",
-        action=argparse.BooleanOptionalAction,
-        default=False,
-        help="whether the driver adds the gravity torque to what it is sent",
-    )
-    parser.add_argument(
-        "--components",
-        type=int,
-        default=300,
-        help="largest number of local models to add (%(default)s)",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="seed of the learner (%(default)s)")
-    add_recording_options(parser)
+    _add_options(parser, LEARNING_OPTIONS)
 
 
-def _settings_of_arm(robot: str, settings: LearningSettings) -> LearningSettings:
-    """Joints and limits of an arm that is named without a parameter file."""
-    arm = load_description(robot)
-    samples = replace(
-        settings.samples,
-        torque_limit=arm.torque_limit.tolist(),
-        velocity_limit=arm.velocity_limit.tolist(),
-    )
-    return replace(settings, joint_names=arm.joint_names, samples=samples)
+def _add_options(parser: argparse.ArgumentParser, options: Mapping[str, str]) -> None:
+    for option, name in options.items():
+        row = ROWS[name]
+        kind: dict[str, Any] = {"metavar": "VALUE", "type": type(row.default)}
+        if isinstance(row.default, bool):
+            kind = {"action": argparse.BooleanOptionalAction}
+        elif isinstance(row.default, list):
+            kind = {"metavar": "NAME", "nargs": "+"}
+        text = f"{row.description} (parameter {name}, {row.default!r} without a file)"
+        parser.add_argument(option, dest=name, default=argparse.SUPPRESS, help=text, **kind)
+
+
+def given_parameters(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the parameters that a command line gives values to.
+
+    Raises
+    ------
+    InvalidParameterError
+        If one is out of range.
+    """
+    names = LEARNING_OPTIONS.values()
+    given = {name: value for name, value in vars(options).items() if name in names}
+    for name, value in given.items():
+        ROWS[name].check(value)
+    return given
 
 
 def parse_learning_options(
@@ -78,53 +97,51 @@ def parse_learning_options(
     Returns
     -------
     options : argparse.Namespace
-        All options, as they are or as the parameter file has them.
+        Options that are no parameters.
     settings : LearningSettings
-        What they mean for the learner. Files may lie anywhere: who types their names may open
-        them.
+        Those of a node with the file's parameters, or with the package's for the robot, and with
+        what the options change in these. A robot that is given is identified. Files may lie
+        anywhere: who types their names may open them.
 
     Raises
     ------
     InvalidParameterError
         If a parameter or an option is out of range, or some do not fit each other.
     RobotDescriptionError
-        If the parameter file cannot be read.
+        If the parameter file or the robot's description cannot be read.
     """
     options = parser.parse_args(arguments)
-    settings = LearningSettings(tuple(options.joints))
-    if options.params_file is None and options.robot is not None:
-        settings = _settings_of_arm(options.robot, settings)
-        parser.set_defaults(joints=list(settings.joint_names))
-        options = parser.parse_args(arguments)
-    elif options.params_file is not None:
-        settings = learning_settings(
-            read_complete_parameters([options.params_file], NODE, PARAMETERS)
-        )
-        parser.set_defaults(
-            joints=list(settings.joint_names),
-            robot=settings.robot,
-            driver_compensates_gravity=settings.driver_compensates_gravity,
-            components=settings.model["n_components"],
-            seed=settings.model["random_state"],
-            state_topic=settings.state_topic,
-            command_topic=settings.command_topic,
-            sample_rate=settings.samples.sample_rate,
-        )
-        options = parser.parse_args(arguments)
-    return options, replace(
-        settings,
-        joint_names=tuple(options.joints),
-        robot=options.robot,
-        # A link of the file's arm need not be one of another.
-        tool_frame=settings.tool_frame if options.robot == settings.robot else "",
-        driver_compensates_gravity=options.driver_compensates_gravity,
-        model={
-            **settings.model,
-            "n_components": options.components,
-            "random_state": options.seed,
-        },
-        state_topic=options.state_topic,
-        command_topic=options.command_topic or None,
-        samples=replace(settings.samples, sample_rate=options.sample_rate or None),
-        directories=None,
-    )
+    given = given_parameters(options)
+    values = _parameters(options.params_file, given)
+    if "robot" in given:
+        values["learning.identify_dynamics"] = True
+        if given["robot"] != values["robot"]:
+            # A link of the file's arm need not be one of another.
+            values["tool_frame"] = ""
+    return options, replace(learning_settings({**values, **given}), directories=None)
+
+
+def _parameters(file: Path | None, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a file says, or what is known without one."""
+    robot = given.get("robot", ROWS["robot"].default)
+    if file is None and ("robot" in given or "joints" not in given):
+        file = _file_of_package(robot)
+    if file is not None:
+        return read_complete_parameters([file], NODE, INVERSE_DYNAMICS)
+    if "robot" not in given:
+        # Joints alone: an arm that nobody has described.
+        return {**DEFAULTS, "learning.identify_dynamics": False}
+    arm = load_description(robot)
+    return {
+        **DEFAULTS,
+        "robot": robot,
+        "joints": list(arm.joint_names),
+        "limits.torque": arm.torque_limit.tolist(),
+        "supervision.velocity": arm.velocity_limit.tolist(),
+    }
+
+
+def _file_of_package(robot: str) -> Path | None:
+    """Return the parameter file of an arm; None if the package has none."""
+    file = get_package_share_path("ilr_dynamics") / "config" / f"{Path(robot).name}.yaml"
+    return file if Path(robot).name == robot and file.is_file() else None

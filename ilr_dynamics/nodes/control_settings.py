@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rclpy.parameter import Parameter
-
 from ilr_dynamics.control import (
     ConfidenceGate,
     DriverWatch,
@@ -22,8 +20,8 @@ from ilr_dynamics.control import (
 )
 from ilr_dynamics.control.feedforward import Predictor
 from ilr_dynamics.exceptions import InvalidParameterError
-from ilr_dynamics.nodes.parameter_table import check_choices
-from ilr_dynamics.nodes.parameters import PARAMETERS
+from ilr_dynamics.nodes.parameter_table import check
+from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS
 from ilr_dynamics.robot.description import RobotDescription
 
 __all__ = ["ControlSettings"]
@@ -53,14 +51,13 @@ class ControlSettings:
         InvalidParameterError
             If values do not fit each other or the arm.
         """
-        check_choices(values, PARAMETERS)
         joints = tuple(values["joints"])
         if len(joints) != description.n_joints or len(set(joints)) != len(joints):
             raise InvalidParameterError(
-                f"parameter joints is {list(joints)}: expected {description.n_joints} different "
+                f"parameter joints is {list(joints)}; expected {description.n_joints} different "
                 f"names, as {description.name} has {', '.join(description.joint_names)}"
             )
-        _check_sizes(values, len(joints))
+        check(values, INVERSE_DYNAMICS)
         let_down = values["fault.action"] == "let_down"
         return cls(
             gains=Gains(values["gains.kp"], values["gains.kd"]),
@@ -115,18 +112,6 @@ class ControlSettings:
         return DriverWatch(tolerance, self.answer_timeout)
 
 
-def _check_sizes(values: Mapping[str, Any], n_joints: int) -> None:
-    """Check it by the parameters' names, before parts of the controller do so by their own."""
-    for row in PARAMETERS:
-        if row.type is not Parameter.Type.DOUBLE_ARRAY or row.name.startswith("learning."):
-            continue
-        size = len(values[row.name])
-        if size != n_joints:
-            raise InvalidParameterError(
-                f"parameter {row.name} holds {size} values: expected {n_joints}, one per joint"
-            )
-
-
 def _limits(
     values: Mapping[str, Any], joints: tuple[str, ...], description: RobotDescription
 ) -> JointLimits:
@@ -143,7 +128,7 @@ def _limits(
         built = getattr(description, f"{name}_limit")
         if (getattr(limits, name) > built).any():
             raise InvalidParameterError(
-                f"parameter limits.{name} is {getattr(limits, name).tolist()}: "
+                f"parameter limits.{name} is {getattr(limits, name).tolist()}; "
                 f"expected at most {built.tolist()}, which {description.name} can bear"
             )
     return limits

@@ -14,14 +14,12 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
-from rclpy.signals import SignalHandlerOptions
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 
 from ilr_dynamics.exceptions import IlrDynamicsError
 from ilr_dynamics.learning.process import CHRT
 from ilr_dynamics.nodes import qos
-from ilr_dynamics.nodes.arm_parameters import load_arm
 from ilr_dynamics.nodes.control_loop import ControlLoop
 from ilr_dynamics.nodes.control_settings import ControlSettings
 from ilr_dynamics.nodes.diagnostics import (
@@ -41,10 +39,12 @@ from ilr_dynamics.nodes.middleware import avoid_shared_memory, shared_memory_war
 from ilr_dynamics.nodes.model_services import ModelServices
 from ilr_dynamics.nodes.motion_requests import MotionRequests
 from ilr_dynamics.nodes.parameter_table import changed, declare, read
-from ilr_dynamics.nodes.parameters import PARAMETERS
+from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS
 from ilr_dynamics.nodes.prompt_executor import PromptExecutor
-from ilr_dynamics.nodes.realtime import PRIORITY_ROW, take_realtime_priority
+from ilr_dynamics.nodes.realtime import take_realtime_priority
+from ilr_dynamics.nodes.robot_model import load_arm
 from ilr_dynamics.nodes.shutdown import StopRequest
+from ilr_dynamics.nodes.startup import start_ros
 from ilr_dynamics.robot.description import RobotDescription
 
 __all__ = ["InverseDynamicsNode", "main"]
@@ -58,7 +58,7 @@ class InverseDynamicsNode(LifecycleNode):
 
     def __init__(self) -> None:
         super().__init__("inverse_dynamics")
-        declare(self, PARAMETERS)
+        declare(self, INVERSE_DYNAMICS)
         self._description: RobotDescription | None = None
         self._loop: ControlLoop | None = None
         self._log = EventLog(self.get_logger())
@@ -86,7 +86,7 @@ class InverseDynamicsNode(LifecycleNode):
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Check the parameters and build what they describe."""
         try:
-            values = read(self, PARAMETERS)
+            values = read(self, INVERSE_DYNAMICS)
             self._description = load_arm(values, self._warn_of_arm)
             settings = ControlSettings.from_values(values, self._description)
             self._loop = ControlLoop(
@@ -112,7 +112,7 @@ class InverseDynamicsNode(LifecycleNode):
         answer = super().on_activate(state)
         assert self._loop is not None
         self._loop.activate()
-        priority = self.get_parameter(PRIORITY_ROW.name).value
+        priority = self.get_parameter("realtime_priority").value
         # Without chrt a learner could give it back only when its Python has started.
         refusal = take_realtime_priority(priority, inherited=CHRT is not None)
         if refusal:
@@ -180,7 +180,7 @@ class InverseDynamicsNode(LifecycleNode):
         self._configure_models(values)
 
     def _values(self, parameters: Sequence[Parameter[Any]]) -> dict[str, Any]:
-        return changed(read(self, PARAMETERS), parameters)
+        return changed(read(self, INVERSE_DYNAMICS), parameters)
 
     def _publish_diagnostics(self) -> None:
         self._log.flush()
@@ -217,8 +217,8 @@ class InverseDynamicsNode(LifecycleNode):
 def main(args: list[str] | None = None) -> int:
     """Run the node until SIGINT or SIGTERM, then leave with zero torque; 1 if it cannot start."""
     avoid_shared_memory()
-    # rclpy's own handlers close the context at once, and no zero torque could be sent any more.
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    if not start_ros("inverse_dynamics", INVERSE_DYNAMICS, args):
+        return 1
     stop = StopRequest()
     try:
         node = InverseDynamicsNode()

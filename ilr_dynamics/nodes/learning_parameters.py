@@ -6,25 +6,30 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ilr_dynamics.exceptions import InvalidParameterError
 from ilr_dynamics.learning import LearnerLimits, LearningSettings
+from ilr_dynamics.nodes.parameter_table import check
+from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS
 from ilr_dynamics.recording import SampleSettings
 
 __all__ = ["learner_limits", "learning_settings", "snapshot_folder"]
 
 
 def learning_settings(values: Mapping[str, Any]) -> LearningSettings:
-    """Build the learner's settings from values of all parameters.
+    """Build the learner's settings from values of all parameters of /inverse_dynamics.
+
+    Those per joint may be None where nobody knows them: scales are then estimated from the
+    recording, and limits are those of any arm.
 
     Raises
     ------
     InvalidParameterError
-        If values do not fit each other.
+        If the node would refuse a value, or values do not fit each other.
     """
+    check(values, INVERSE_DYNAMICS)
     return LearningSettings(
         joint_names=tuple(values["joints"]),
         driver_compensates_gravity=values["driver_compensates_gravity"],
@@ -34,17 +39,13 @@ def learning_settings(values: Mapping[str, Any]) -> LearningSettings:
             "n_components": values["learning.n_components"],
             "random_state": values["learning.random_state"],
             "forgetting_factor": values["learning.forgetting_factor"],
-            "input_scale": [
-                *_scales(values, "position"),
-                *_scales(values, "velocity"),
-                *_scales(values, "acceleration"),
-            ],
+            "input_scale": _scales(values, "position", "velocity", "acceleration"),
             "output_scale": _scales(values, "torque"),
         },
         samples=SampleSettings(
             sample_rate=values["learning.sample_rate"] or None,
-            torque_limit=list(values["limits.torque"]),
-            velocity_limit=list(values["supervision.velocity"]),
+            torque_limit=_list(values["limits.torque"]),
+            velocity_limit=_list(values["supervision.velocity"]),
             # ROS 2 cannot tell the type of an empty list.
             continuous_joints=tuple(filter(None, values["learning.continuous_joints"])),
         ),
@@ -55,14 +56,15 @@ def learning_settings(values: Mapping[str, Any]) -> LearningSettings:
     )
 
 
-def _scales(values: Mapping[str, Any], kind: str) -> list[float]:
-    name, n_joints = f"learning.{kind}_scale", len(values["joints"])
-    scales = list(values[name] or ())
-    if len(scales) != n_joints or not all(0.0 < scale < math.inf for scale in scales):
-        raise InvalidParameterError(
-            f"parameter {name} is {scales}: expected {n_joints} positive numbers, one a joint"
-        )
-    return scales
+def _scales(values: Mapping[str, Any], *kinds: str) -> list[float] | None:
+    """Scales of each joint, one kind after the other."""
+    scales = [values[f"learning.{kind}_scale"] for kind in kinds]
+    return None if None in scales else [scale for of_kind in scales for scale in of_kind]
+
+
+def _list(values: Sequence[float] | None) -> list[float] | None:
+    """Return a list, which JSON can hold, of the array that ROS has."""
+    return None if values is None else list(values)
 
 
 def learner_limits(values: Mapping[str, Any]) -> LearnerLimits:

@@ -4,20 +4,21 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-from rclpy.parameter import Parameter
 
 from ilr_dynamics.exceptions import InvalidParameterError
 from ilr_dynamics.nodes.parameter_table import ParameterRow
 from ilr_dynamics.robot.yaml_config import read_yaml
 
-__all__ = ["read_complete_parameters", "read_parameter_file"]
+__all__ = ["check_names", "read_complete_parameters", "read_parameter_file"]
 
-# Whose parameters those of every node are; this package's nodes have no namespace.
+# Sections for every node; this package's nodes have no namespace.
 _EVERY_NODE = ("/**", "/*")
+# Parameters that every node has.
+_OF_ROS = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 
 
 def read_parameter_file(path: Path, node: str) -> dict[str, Any]:
@@ -28,7 +29,7 @@ def read_parameter_file(path: Path, node: str) -> dict[str, Any]:
     path : Path
         ROS parameter file.
     node : str
-        Name of the node, with its slash; without parameters in the file it has none.
+        Name of the node, with its slash.
 
     Raises
     ------
@@ -46,7 +47,7 @@ def read_complete_parameters(
     Parameters
     ----------
     paths : sequence of Path
-        ROS parameter files; what a later one says goes before.
+        ROS parameter files; a later one takes precedence.
     node : str
         Name of the node, with its slash.
     table : sequence of ParameterRow
@@ -55,41 +56,70 @@ def read_complete_parameters(
     Raises
     ------
     InvalidParameterError
-        If a value is of another type than the node accepts, or one without a default is missing.
+        If the node would refuse a value, a name is unknown, or a parameter without a default is
+        missing.
     RobotDescriptionError
         If the file cannot be read.
     """
+    for path in paths:
+        check_names(path, node, table)
     given = _given(paths, node)
-    files = ", ".join(map(str, paths))
+    where = f" in {', '.join(map(str, paths))}"
     values = {}
     for row in table:
-        if row.name not in given and not row.has_default:
+        values[row.name] = given.get(row.name, row.default)
+        if values[row.name] is None:
             raise InvalidParameterError(
-                f"parameter {row.name} is not in {files} for {node}: expected {row.description}"
+                f"parameter {row.name} is not{where} for {node}; expected {row.description}"
             )
-        value = given.get(row.name, row.default)
-        if Parameter.Type.from_parameter_value(value) is not row.type:
-            raise InvalidParameterError(
-                f"parameter {row.name} in {files} is {value!r}: expected a value of type "
-                f"{row.type.name.lower()}"
-            )
-        values[row.name] = value
+        row.check(values[row.name], where)
     return values
 
 
-def _given(paths: Sequence[Path], node: str) -> dict[str, Any]:
-    """Return what files say of a node, or of every node, with ROS's precedence.
+def check_names(path: Path, node: str, table: Sequence[ParameterRow]) -> None:
+    """Check the names of the parameters that a file has for this very node.
 
-    What a later file says goes before; but between a node and every node that of which the files
-    speak last for the first time.
+    Those for every node may be another's.
+
+    Raises
+    ------
+    InvalidParameterError
+        If one is not in the table.
+    RobotDescriptionError
+        If the file cannot be read.
+    """
+    known = [row.name for row in table]
+    for section, parameters in _sections(path, node):
+        if f"/{section.lstrip('/')}" in _EVERY_NODE:
+            continue
+        for name in parameters:
+            if name in known or name.startswith(_OF_ROS):
+                continue
+            similar = difflib.get_close_matches(name, known, cutoff=0.0)
+            raise InvalidParameterError(
+                f"parameter {name} in {path} is none of {node}; expected one such as "
+                f"{', '.join(similar)}"
+            )
+
+
+def _given(paths: Sequence[Path], node: str) -> dict[str, Any]:
+    """Return what files have for a node and for every node, with ROS's precedence.
+
+    Of one section a later file takes precedence; among sections the one whose first mention is
+    the last.
     """
     given: dict[str, dict[str, Any]] = {}
     for path in paths:
-        for key, content in read_yaml(path).items():
-            if f"/{key.lstrip('/')}" in (*_EVERY_NODE, node):
-                parameters = (content or {}).get("ros__parameters") or {}
-                given.setdefault(key, {}).update(_flat(parameters))
+        for section, parameters in _sections(path, node):
+            given.setdefault(section, {}).update(parameters)
     return {name: value for values in given.values() for name, value in values.items()}
+
+
+def _sections(path: Path, node: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Sections of a file for a node and for every node, as name and parameters."""
+    for name, content in read_yaml(path).items():
+        if f"/{name.lstrip('/')}" in (*_EVERY_NODE, node):
+            yield name, dict(_flat((content or {}).get("ros__parameters") or {}))
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -1,238 +1,197 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The parameters of /inverse_dynamics. config/wam4.yaml gives their values for the WAM."""
+"""The parameters of all nodes: to add one, add a row.
+
+config/wam4.yaml and wam7.yaml give their values for the WAM.
+"""
 
 from __future__ import annotations
 
-from rclpy.parameter import Parameter
-
-from ilr_dynamics.nodes.arm_parameters import ARM, INTERFACE
-from ilr_dynamics.nodes.file_parameters import DIRECTORIES
 from ilr_dynamics.nodes.parameter_table import ParameterRow as Row
-from ilr_dynamics.nodes.realtime import PRIORITY_ROW
+from ilr_dynamics.nodes.parameter_table import per_joint
 
-__all__ = ["CONTROLLERS", "PARAMETERS"]
+__all__ = [
+    "INVERSE_DYNAMICS",
+    "RECORDER",
+    "TRAJECTORY_PUBLISHER",
+    "VISUALIZER",
+    "WAM_SIMULATOR",
+]
 
-CONTROLLERS = ("pd", "analytic", "ilr")
+# Rows fill their lines: with an argument a line, nobody would see the table.
+# fmt: off
 
-_PER_JOINT = Parameter.Type.DOUBLE_ARRAY
+# What several nodes have to be given alike.
+ARM = (
+    Row("robot", "wam4", "arm of the package or path of a URDF file", read_only=True),
+    Row("joints", ["j1", "j2", "j3", "j4"], "names of the joints in messages, from base to tool",
+        read_only=True),
+    Row("tool_frame", "",
+        "link whose origin is the tool point; empty: the arm's end, of several the only one with "
+        "mass, or tool0, flange, the first by name", read_only=True),
+)
+STATE_TOPIC = Row("state.topic", "joint_states", "topic of the measured joint states",
+                  read_only=True)
+INTERFACE = (
+    STATE_TOPIC,
+    Row("command.topic", "joint_torque_command", "topic of the torque command", read_only=True),
+    Row("command.interface", "joint_state", "message of the torque command",
+        choices=("joint_state", "float64_multi_array"), read_only=True),
+)
+PRIORITY = Row("realtime_priority", 0,
+               "priority of the real-time scheduler (SCHED_FIFO) to ask for; 0: none",
+               within=(0, 99), read_only=True)
+# Whoever is on the network may call a service or set a parameter, but not this one.
+DIRECTORIES = Row("files.directories", ["/data", "~/.ros/ilr_dynamics"],
+                  "directories that recordings and snapshots must lie in, links followed; /: "
+                  "anywhere", read_only=True)
 
-PARAMETERS = (
+INVERSE_DYNAMICS = (
     *ARM,
-    Row("rate", 500.0, "joint states a second", "Hz", 10.0, 5000.0, read_only=True),
-    PRIORITY_ROW,
-    Row(
-        "driver_compensates_gravity",
-        False,
-        "whether the driver adds the gravity torque to the command",
-        read_only=True,
-    ),
+    Row("rate", 500.0, "joint states per second", "Hz", (10.0, 5000.0), read_only=True),
+    PRIORITY,
+    Row("driver_compensates_gravity", False,
+        "whether the driver adds the gravity torque to the command", read_only=True),
     *INTERFACE,
-    Row("controller", "analytic", "source of the feed-forward", choices=CONTROLLERS),
-    Row("gains.kp", _PER_JOINT, "stiffness per joint", "Nm/rad"),
-    Row("gains.kd", _PER_JOINT, "damping per joint", "Nms/rad"),
-    Row("limits.position_margin", 0.05, "margin to the joint range", "rad", 0.0, 1.0),
-    Row("limits.velocity", _PER_JOINT, "largest desired velocity per joint", "rad/s"),
-    Row("limits.torque", _PER_JOINT, "largest commanded torque per joint", "Nm"),
-    Row("limits.torque_rate", _PER_JOINT, "largest change of the command per joint", "Nm/s"),
-    Row(
-        "trajectory.start_tolerance",
-        _PER_JOINT,
-        "largest distance of a trajectory's start from the present reference per joint",
-        "rad",
-    ),
-    Row(
-        "trajectory.allow_linear",
-        False,
-        "whether trajectories of positions alone are followed, without feed-forward of motion",
-    ),
-    Row(
-        "trajectory.max_points",
-        2000,
+    Row("controller", "analytic", "source of the feed-forward", choices=("pd", "analytic", "ilr")),
+    per_joint("gains.kp", "stiffness per joint", "Nm/rad"),
+    per_joint("gains.kd", "damping per joint", "Nms/rad"),
+    Row("limits.position_margin", 0.05, "margin to the joint range", "rad", (0.0, 1.0)),
+    per_joint("limits.velocity", "largest desired velocity per joint", "rad/s"),
+    per_joint("limits.torque", "largest commanded torque per joint", "Nm"),
+    per_joint("limits.torque_rate", "largest change of the command per joint", "Nm/s"),
+    per_joint("trajectory.start_tolerance",
+              "largest distance of a trajectory's start from the present reference per joint",
+              "rad"),
+    Row("trajectory.allow_linear", False,
+        "whether trajectories of positions alone are followed, without feed-forward of motion"),
+    Row("trajectory.max_points", 2000,
         "points of a trajectory; the controller reads 2,000 in about a millisecond",
-        "",
-        1,
-        100_000,
-    ),
-    Row(
-        "trajectory.fade_time",
-        0.5,
-        "time over which the difference to a new trajectory fades",
-        "s",
-        0.01,
-        10.0,
-        read_only=True,
-    ),
-    Row(
-        "feedforward.fade_time",
-        0.1,
-        "time over which one feed-forward gives way to the next",
-        "s",
-        0.01,
-        10.0,
-        read_only=True,
-    ),
-    Row(
-        "feedforward.fallback",
-        "analytic",
-        "feed-forward where the learned model does not know",
-        choices=("none", "analytic"),
-    ),
-    Row(
-        "gate.unseen_trusted",
-        0.2,
+        within=(1, 100_000)),
+    Row("trajectory.fade_time", 0.5, "time over which the difference to a new trajectory fades",
+        "s", (0.01, 10.0), read_only=True),
+    Row("feedforward.fade_time", 0.1, "time over which one feed-forward gives way to the next",
+        "s", (0.01, 10.0), read_only=True),
+    Row("feedforward.fallback", "analytic", "feed-forward where the learned model is not trusted",
+        choices=("none", "analytic")),
+    Row("gate.unseen_trusted", 0.2,
         "weight of the unseen component up to which the learned torque is fully used",
-        "",
-        0.0,
-        1.0,
-    ),
-    Row(
-        "gate.unseen_refused",
-        0.8,
-        "weight of the unseen component from which on it is not used",
-        "",
-        0.0,
-        1.0,
-    ),
-    Row(
-        "gate.std_trusted",
-        _PER_JOINT,
-        "predicted spread per joint up to which the learned torque is fully used",
-        "Nm",
-    ),
-    Row(
-        "gate.std_refused",
-        _PER_JOINT,
-        "predicted spread per joint from which on it is not used",
-        "Nm",
-    ),
-    Row("supervision.tracking_error", _PER_JOINT, "largest tracking error per joint", "rad"),
-    Row("supervision.velocity", _PER_JOINT, "largest measured velocity per joint", "rad/s"),
-    Row(
-        "supervision.input_timeout",
-        0.1,
-        "longest time between two joint states",
-        "s",
-        0.001,
-        10.0,
-    ),
-    Row(
-        "supervision.effort_error",
-        0.0,
+        within=(0.0, 1.0)),
+    Row("gate.unseen_refused", 0.8, "weight of the unseen component from which on it is not used",
+        within=(0.0, 1.0)),
+    per_joint("gate.std_trusted",
+              "predicted standard deviation up to which the learned torque is fully used", "Nm"),
+    per_joint("gate.std_refused", "predicted standard deviation from which on it is not used",
+              "Nm"),
+    per_joint("supervision.tracking_error", "largest tracking error per joint", "rad"),
+    per_joint("supervision.velocity", "largest measured velocity per joint", "rad/s"),
+    Row("supervision.input_timeout", 0.1, "longest time between two joint states", "s",
+        (0.001, 10.0)),
+    Row("supervision.effort_error", 0.0,
         "how far efforts of the joint states may be from the newest commands, as a share of the "
-        "torque limit; 0: not watched, nor if the driver compensates gravity",
-        "",
-        0.0,
-        1.0,
-    ),
-    Row(
-        "supervision.answer_timeout",
-        0.1,
-        "for how long they may be farther",
-        "s",
-        0.02,
-        10.0,
-    ),
-    Row(
-        "supervision.silence_timeout",
-        0.5,
-        "time without joint states from which on the arm is let down",
-        "s",
-        0.1,
-        60.0,
-    ),
-    Row(
-        "velocity_filter.cutoff",
-        30.0,
-        "low-pass on differentiated positions, where joint states hold no sound velocities",
-        "Hz",
-        1.0,
-        1000.0,
-        read_only=True,
-    ),
-    Row("stop.deceleration", 5.0, "deceleration of a stop", "rad/s^2", 0.1, 100.0),
-    Row(
-        "fault.action",
-        "hold",
-        "whether the arm is held at the place of a fault or let down",
-        choices=("hold", "let_down"),
-    ),
-    Row(
-        "fault.let_down_time",
-        3.0,
-        "time over which the arm is let down, also if joint states stop coming",
-        "s",
-        0.1,
-        60.0,
-    ),
-    Row("controller_state.decimation", 10, "joint states for each controller state", "", 1, 5000),
-    Row("diagnostics.period", 1.0, "time between diagnostics", "s", 0.1, 1.0, read_only=True),
+        "torque limit; 0: not watched, nor if the driver compensates gravity", within=(0.0, 1.0)),
+    Row("supervision.answer_timeout", 0.1, "longest time for which efforts may be farther", "s",
+        (0.02, 10.0)),
+    Row("supervision.silence_timeout", 0.5,
+        "time without joint states from which on the arm is let down", "s", (0.1, 60.0)),
+    Row("velocity_filter.cutoff", 30.0,
+        "low-pass filter of differentiated positions, where joint states have no valid velocities",
+        "Hz", (1.0, 1000.0), read_only=True),
+    Row("stop.deceleration", 5.0, "deceleration of a stop", "rad/s^2", (0.1, 100.0)),
+    Row("fault.action", "hold", "whether the arm is held at the place of a fault or let down",
+        choices=("hold", "let_down")),
+    Row("fault.let_down_time", 3.0,
+        "time over which the arm is let down, also if joint states stop coming", "s", (0.1, 60.0)),
+    Row("controller_state.decimation", 10, "joint states for each controller state",
+        within=(1, 5000)),
+    Row("diagnostics.period", 1.0, "time between diagnostics", "s", (0.1, 1.0), read_only=True),
     Row("snapshot", "", "snapshot to load when the node is configured", read_only=True),
     DIRECTORIES,
-    Row(
-        "learning.snapshot_directory",
-        "",
-        "folder for snapshots without a name; empty: ~/.ros/ilr_dynamics",
-        read_only=True,
-    ),
+    Row("learning.snapshot_directory", "",
+        "folder for snapshots without a name; empty: ~/.ros/ilr_dynamics", read_only=True),
     Row("learning.state_topic", "/joint_states", "topic of the joint states in recordings"),
-    Row(
-        "learning.command_topic",
-        "/joint_torque_command",
-        "topic of the torques in recordings; empty: take the efforts of the joint states",
-    ),
-    Row(
-        "learning.continuous_joints",
-        [""],
-        "joints without limits, whose recorded positions may jump by whole turns",
-    ),
-    Row(
-        "learning.sample_rate",
-        100.0,
-        "samples a second to learn from; 0: all",
-        "Hz",
-        0.0,
-        5000.0,
-    ),
-    Row("learning.position_scale", _PER_JOINT, "typical deviation of each position", "rad"),
-    Row("learning.velocity_scale", _PER_JOINT, "typical velocity of each joint", "rad/s"),
-    Row("learning.acceleration_scale", _PER_JOINT, "typical acceleration", "rad/s^2"),
-    Row("learning.torque_scale", _PER_JOINT, "typical deviation of each torque", "Nm"),
-    Row(
-        "learning.n_components",
-        300,
-        "largest number of local models that an update adds",
-        "",
-        1,
-        10000,
-    ),
-    Row(
-        "learning.identify_dynamics",
-        True,
-        "identify the arm's rigid bodies and friction too, for where no local model has data",
-    ),
-    Row(
-        "learning.effective_samples",
-        True,
-        "count samples between which the arm hardly moves as one; without identified dynamics "
-        "also those in which a joint sticks for little",
-    ),
-    Row(
-        "learning.forgetting_factor",
-        1.0,
-        "what earlier samples still weigh after an update; below 1 for an arm that has changed",
-        "",
-        0.001,
-        1.0,
-    ),
-    Row(
-        "learning.timeout",
-        300.0,
-        "longest time without progress of the learner process, which is killed then",
-        "s",
-        1.0,
-        86400.0,
-    ),
-    Row("learning.memory_limit", 4000, "memory of the learner process; 0: any", "MB", 0, 10**6),
-    Row("learning.random_state", 0, "seed of the learner", "", 0, 2**31 - 1),
+    Row("learning.command_topic", "/joint_torque_command",
+        "topic of the torques in recordings; empty: take the efforts of the joint states"),
+    Row("learning.continuous_joints", [""],
+        "joints without limits, whose recorded positions may jump by whole turns"),
+    Row("learning.sample_rate", 100.0, "samples per second to learn from; 0: all", "Hz",
+        (0.0, 5000.0)),
+    per_joint("learning.position_scale", "typical deviation of each position", "rad", 1e-9),
+    per_joint("learning.velocity_scale", "typical velocity of each joint", "rad/s", 1e-9),
+    per_joint("learning.acceleration_scale", "typical acceleration", "rad/s^2", 1e-9),
+    per_joint("learning.torque_scale", "typical deviation of each torque", "Nm", 1e-9),
+    Row("learning.n_components", 300, "largest number of local models that an update adds",
+        within=(1, 10000)),
+    Row("learning.identify_dynamics", True,
+        "whether rigid bodies and friction are identified, for where no local model has data"),
+    Row("learning.effective_samples", True,
+        "whether samples between which the arm hardly moves count as one; without identified "
+        "dynamics, those in which a joint sticks have little weight too"),
+    Row("learning.forgetting_factor", 1.0,
+        "weight of earlier samples after an update; below 1 for an arm that has changed",
+        within=(0.001, 1.0)),
+    Row("learning.timeout", 300.0,
+        "longest time without progress of the learner process, which is killed then", "s",
+        (1.0, 86400.0)),
+    Row("learning.memory_limit", 4000, "memory of the learner process; 0: any", "MB", (0, 10**6)),
+    Row("learning.random_state", 0, "seed of the learner", within=(0, 2**31 - 1)),
+)
+
+WAM_SIMULATOR = (
+    *ARM,
+    Row("plant", "wam4", "numbers of the plant, by name or path of a YAML file", read_only=True),
+    Row("driver_compensates_gravity", False,
+        "whether the driver adds the gravity torque, also if the plant's numbers do not say so",
+        read_only=True),
+    *INTERFACE,
+    Row("seed", 0, "seed of encoder and ripple phases and of the offset of the start posture",
+        within=(0, 2**31 - 1), read_only=True),
+    Row("lock_step", False, "whether each cycle waits for the torque that answers its joint state",
+        read_only=True),
+    PRIORITY,
+    Row("answer_timeout", 1.0, "longest wait for that torque, in lock-step", "s", (0.001, 60.0)),
+    Row("real_time_factor", 1.0,
+        "simulated time per real time; 0: as fast as the torques come, in lock-step only",
+        within=(0.0, 100.0)),
+    Row("hold_time", 0.02, "how long the last torque is held before the brakes go on", "s",
+        (0.0, 1.0), read_only=True),
+    Row("diagnostics.period", 1.0, "time between diagnostics", "s", (0.1, 10.0), read_only=True),
+)
+
+RECORDER = (
+    Row("uri", "", "folder of the recording; given at the start, recording begins at once"),
+    DIRECTORIES,
+    Row("storage", "mcap", "kind of storage file", choices=("mcap", "sqlite3")),
+    Row("topics", ["joint_states", "joint_torque_command"],
+        "topics of type sensor_msgs/JointState to record", read_only=True),
+    Row("reliability", "reliable",
+        "quality of service to ask for; drivers with best-effort topics need best_effort",
+        choices=("reliable", "best_effort"), read_only=True),
+    Row("driver_compensates_gravity", "",
+        "noted in the recording: whether the driver adds the gravity torque to the command",
+        choices=("", "true", "false")),
+)
+
+TRAJECTORY_PUBLISHER = (
+    *ARM,
+    Row("trajectory", "T1",
+        "train_6 to train_2.6, T1, T2, T3, or the path of a .csv or .yaml of waypoints",
+        read_only=True),
+    Row("rate", 25.0, "points per second", "Hz", (5.0, 500.0), read_only=True),
+    Row("repeat", 1, "how often to follow it; 0: without end", within=(0, 10**6), read_only=True),
+    Row("delay", 1.0, "rest before each time", "s", (0.0, 3600.0), read_only=True),
+    Row("lead_in", 2.0, "time to reach the first point", "s", (0.1, 60.0), read_only=True),
+)
+
+VISUALIZER = (
+    *ARM,
+    STATE_TOPIC,
+    Row("frame", "base", "frame of all markers and paths", read_only=True),
+    DIRECTORIES,
+    Row("arm_markers", True,
+        "whether the arm itself is drawn; false where RViz shows a robot model of it",
+        read_only=True),
+    Row("rate", 15.0, "pictures per second", "Hz", (1.0, 30.0), read_only=True),
+    Row("history", 6.0, "length of the shown paths", "s", (0.1, 60.0)),
+    Row("point_rate", 25.0, "largest number of path points per second", "Hz", (1.0, 100.0)),
 )

@@ -9,19 +9,7 @@ import os
 import threading
 from pathlib import Path
 
-from ilr_dynamics.nodes.parameter_table import ParameterRow
-
-__all__ = ["PRIORITY_ROW", "take_realtime_priority"]
-
-PRIORITY_ROW = ParameterRow(
-    "realtime_priority",
-    0,
-    "priority of the real-time scheduler (SCHED_FIFO) to ask for; 0: none",
-    "",
-    0,
-    99,
-    read_only=True,
-)
+__all__ = ["take_realtime_priority"]
 
 
 def take_realtime_priority(priority: int, *, inherited: bool = False) -> str:

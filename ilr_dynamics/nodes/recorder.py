@@ -13,16 +13,15 @@ from rclpy.callback_groups import CallbackGroup
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
-from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from ilr_dynamics.exceptions import IlrDynamicsError, RecordingError
 from ilr_dynamics.file_access import resolve_allowed
-from ilr_dynamics.nodes.file_parameters import DIRECTORIES
-from ilr_dynamics.nodes.parameter_table import ParameterRow as Row
-from ilr_dynamics.nodes.parameter_table import check_choices, declare, read
+from ilr_dynamics.nodes.parameter_table import declare, read
+from ilr_dynamics.nodes.parameters import RECORDER
 from ilr_dynamics.nodes.shutdown import StopRequest
+from ilr_dynamics.nodes.startup import start_ros
 from ilr_dynamics.recording import GRAVITY_ANNOTATION, RecordingWriter
 
 __all__ = ["RecorderNode", "main"]
@@ -31,31 +30,6 @@ __all__ = ["RecorderNode", "main"]
 _DEPTH = 5000
 _POLL_PERIOD = 0.02
 _SPIN_PERIOD = 0.1
-
-PARAMETERS = (
-    Row("uri", "", "folder of the recording; given at the start, recording begins at once"),
-    DIRECTORIES,
-    Row("storage", "mcap", "kind of storage file", choices=("mcap", "sqlite3")),
-    Row(
-        "topics",
-        ["joint_states", "joint_torque_command"],
-        "topics of type sensor_msgs/JointState to record",
-        read_only=True,
-    ),
-    Row(
-        "reliability",
-        "reliable",
-        "quality of service to ask for; drivers with best-effort topics need best_effort",
-        choices=("reliable", "best_effort"),
-        read_only=True,
-    ),
-    Row(
-        GRAVITY_ANNOTATION,
-        "",
-        "noted in the recording: whether the driver adds the gravity torque to the command",
-        choices=("", "true", "false"),
-    ),
-)
 
 
 class _Polled(CallbackGroup):
@@ -79,9 +53,8 @@ class RecorderNode(Node):
 
     def __init__(self) -> None:
         super().__init__("recorder")
-        declare(self, PARAMETERS)
-        values = read(self, PARAMETERS)
-        check_choices(values, PARAMETERS)
+        declare(self, RECORDER)
+        values = read(self, RECORDER)
         self._writer: RecordingWriter | None = None
         self._topics = [self.resolve_topic_name(topic) for topic in values["topics"]]
         quality = QoSProfile(
@@ -117,19 +90,16 @@ class RecorderNode(Node):
             If a recording is going on or the new one cannot be written.
         FileAccessError
             If the new one would lie outside the allowed directories.
-        InvalidParameterError
-            If a parameter is none of its choices.
         """
         if self._writer is not None:
             raise RecordingError(
                 f"recording {self._writer.path} is going on; expected one at a time"
             )
-        values = read(self, PARAMETERS)
-        check_choices(values, PARAMETERS)
+        values = read(self, RECORDER)
         gravity = values[GRAVITY_ANNOTATION]
         uri = values["uri"]
         writer = RecordingWriter(
-            resolve_allowed(uri, values[DIRECTORIES.name]) if uri.strip() else uri,
+            resolve_allowed(uri, values["files.directories"]) if uri.strip() else uri,
             values["storage"],
             {GRAVITY_ANNOTATION: gravity} if gravity else None,
         )
@@ -204,7 +174,8 @@ class RecorderNode(Node):
 
 def main(args: list[str] | None = None) -> int:
     """Record until SIGINT or SIGTERM, then finish the recording; 1 if that is impossible."""
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    if not start_ros("recorder", RECORDER, args):
+        return 1
     stop = StopRequest()
     executor = SingleThreadedExecutor()
     try:

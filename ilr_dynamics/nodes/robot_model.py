@@ -1,31 +1,45 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What robot_state_publisher needs to show the visualizer's arm as a robot model."""
+"""The arm that a node's parameters name, and what robot_state_publisher needs to show it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from ilr_dynamics.nodes.arm_parameters import ARM, STATE_TOPIC
 from ilr_dynamics.nodes.parameter_file import read_complete_parameters
-from ilr_dynamics.nodes.parameter_table import ParameterRow as Row
-from ilr_dynamics.robot.description import load_description
+from ilr_dynamics.nodes.parameters import VISUALIZER
+from ilr_dynamics.robot.description import RobotDescription, load_description
 from ilr_dynamics.robot.urdf_text import root_link, urdf_text
 
-__all__ = ["DESCRIPTION_TOPIC", "SHOWN_ARM", "RobotModel", "read_robot_model"]
-
-# Parameters of /visualizer that say which arm is shown.
-SHOWN_ARM = (
-    *ARM,
-    STATE_TOPIC,
-    Row("frame", "base", "frame that everything is given in", read_only=True),
-)
+__all__ = ["DESCRIPTION_TOPIC", "RobotModel", "load_arm", "read_robot_model"]
 
 # Not /robot_description: there ros2_control looks for its hardware, and RViz would find the
 # description of a driver, whose frames need not hang together with those of the markers.
 DESCRIPTION_TOPIC = "/visualizer/robot_description"
+
+
+def load_arm(values: Mapping[str, Any], warn: Callable[[str], object]) -> RobotDescription:
+    """Load the arm that a node's parameters name.
+
+    Parameters
+    ----------
+    values : mapping
+        Values of the parameters ``robot`` and ``tool_frame``.
+    warn : callable
+        Takes each text that says what was put up with.
+
+    Raises
+    ------
+    RobotDescriptionError
+        If it cannot be loaded (`load_description`).
+    """
+    description = load_description(values["robot"], values["tool_frame"])
+    for text in description.warnings:
+        warn(text)
+    return description
 
 
 @dataclass(frozen=True)
@@ -65,7 +79,7 @@ def read_robot_model(parameter_files: Sequence[Path]) -> RobotModel | None:
     RobotDescriptionError
         If a file cannot be read, or there are not as many names as joints.
     """
-    values = read_complete_parameters(parameter_files, "/visualizer", SHOWN_ARM)
+    values = read_complete_parameters(parameter_files, "/visualizer", VISUALIZER)
     description = load_description(values["robot"], values["tool_frame"])
     if root_link(description) != values["frame"]:
         return None

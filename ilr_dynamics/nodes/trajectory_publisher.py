@@ -14,46 +14,31 @@ import rclpy
 from builtin_interfaces.msg import Duration
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.signals import SignalHandlerOptions
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import joint_order
 from ilr_dynamics.exceptions import IlrDynamicsError, InvalidDataError, TrajectoryError
 from ilr_dynamics.nodes import qos
-from ilr_dynamics.nodes.arm_parameters import ARM, load_arm
 from ilr_dynamics.nodes.messages import seconds
-from ilr_dynamics.nodes.parameter_table import ParameterRow as Row
 from ilr_dynamics.nodes.parameter_table import declare, read
+from ilr_dynamics.nodes.parameters import TRAJECTORY_PUBLISHER
+from ilr_dynamics.nodes.robot_model import load_arm
 from ilr_dynamics.nodes.shutdown import StopRequest
+from ilr_dynamics.nodes.startup import start_ros
 from ilr_dynamics.robot.joint_motion import JointMotion
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
-from ilr_dynamics.robot.tool_paths import joint_path, tool_path, tool_path_names
+from ilr_dynamics.robot.tool_paths import joint_path, tool_path
 from ilr_dynamics.robot.waypoints import read_waypoints, smooth_motion
 from ilr_dynamics_msgs.msg import ControllerState
 
 __all__ = [
-    "PARAMETERS",
     "Phase",
     "TrajectoryPublisher",
     "main",
     "trajectory_message",
     "with_lead_in",
 ]
-
-PARAMETERS = (
-    *ARM,
-    Row(
-        "trajectory",
-        "T1",
-        f"one of {', '.join(tool_path_names())}, or the path of a .csv or .yaml of waypoints",
-        read_only=True,
-    ),
-    Row("rate", 25.0, "points a second", "Hz", 5.0, 500.0, read_only=True),
-    Row("repeat", 1, "how often to follow it; 0: without end", "", 0, 10**6, read_only=True),
-    Row("delay", 1.0, "rest before each time", "s", 0.0, 3600.0, read_only=True),
-    Row("lead_in", 2.0, "time to reach the first point", "s", 0.1, 60.0, read_only=True),
-)
 
 _ACCEPTANCE_TIME = 1.0
 _SPIN_PERIOD = 0.1
@@ -78,8 +63,8 @@ class TrajectoryPublisher(Node):
 
     def __init__(self) -> None:
         super().__init__("trajectory_publisher")
-        declare(self, PARAMETERS)
-        self._values = read(self, PARAMETERS)
+        declare(self, TRAJECTORY_PUBLISHER)
+        self._values = read(self, TRAJECTORY_PUBLISHER)
         self._joints = tuple(self._values["joints"])
         self._motion = _motion(self._values, self._joints, self.get_logger().warning)
         self._end = self._values["lead_in"] + self._motion.times[-1]
@@ -201,7 +186,8 @@ def _motion(
 
 def main(args: list[str] | None = None) -> int:
     """Publish until done or until SIGINT or SIGTERM; 1 if the trajectory was not followed."""
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    if not start_ros("trajectory_publisher", TRAJECTORY_PUBLISHER, args):
+        return 1
     stop = StopRequest()
     executor = SingleThreadedExecutor()
     try:

@@ -12,7 +12,6 @@ from nav_msgs.msg import Path
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
-from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -20,36 +19,21 @@ from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import joint_order
 from ilr_dynamics.exceptions import IlrDynamicsError, InvalidDataError
 from ilr_dynamics.nodes import qos
-from ilr_dynamics.nodes.arm_parameters import load_arm
 from ilr_dynamics.nodes.confidence_marker import confidence_markers
-from ilr_dynamics.nodes.file_parameters import DIRECTORIES
 from ilr_dynamics.nodes.local_model_markers import LocalModelMarkers
 from ilr_dynamics.nodes.markers import Trail, arm_markers, pose
 from ilr_dynamics.nodes.messages import seconds
-from ilr_dynamics.nodes.parameter_table import ParameterRow as Row
 from ilr_dynamics.nodes.parameter_table import declare, read
-from ilr_dynamics.nodes.robot_model import SHOWN_ARM
+from ilr_dynamics.nodes.parameters import VISUALIZER
+from ilr_dynamics.nodes.robot_model import load_arm
 from ilr_dynamics.nodes.shutdown import StopRequest
+from ilr_dynamics.nodes.startup import start_ros
 from ilr_dynamics.nodes.torque_bars import TorqueBars
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 from ilr_dynamics.robot.visual_shapes import visual_shapes
 from ilr_dynamics_msgs.msg import ControllerState
 
-__all__ = ["PARAMETERS", "Visualizer", "main"]
-
-PARAMETERS = (
-    *SHOWN_ARM,
-    DIRECTORIES,
-    Row(
-        "arm_markers",
-        True,
-        "whether the arm itself is drawn; false where RViz shows a robot model of it",
-        read_only=True,
-    ),
-    Row("rate", 15.0, "pictures a second", "Hz", 1.0, 30.0, read_only=True),
-    Row("history", 6.0, "length of the shown paths", "s", 0.1, 60.0),
-    Row("point_rate", 25.0, "largest number of path points a second", "Hz", 1.0, 100.0),
-)
+__all__ = ["Visualizer", "main"]
 
 _COLOURS = {"desired": (0.1, 0.4, 0.9), "measured": (0.9, 0.3, 0.1)}
 _MODES = ("waiting", "holding", "tracking", "stopping", "fault")
@@ -62,8 +46,8 @@ class Visualizer(Node):
 
     def __init__(self) -> None:
         super().__init__("visualizer")
-        declare(self, PARAMETERS)
-        values = read(self, PARAMETERS)
+        declare(self, VISUALIZER)
+        values = read(self, VISUALIZER)
         description = load_arm(values, self.get_logger().warning)
         self._joints = tuple(values["joints"])
         self._model = RigidBodyModel(description)
@@ -191,7 +175,8 @@ class Visualizer(Node):
 
 def main(args: list[str] | None = None) -> int:
     """Show the arm until SIGINT or SIGTERM; 1 if the parameters are no good."""
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    if not start_ros("visualizer", VISUALIZER, args):
+        return 1
     stop = StopRequest()
     executor = SingleThreadedExecutor()
     try:

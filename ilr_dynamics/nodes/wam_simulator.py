@@ -16,7 +16,6 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.signals import SignalHandlerOptions
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -26,16 +25,17 @@ from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import joint_order
 from ilr_dynamics.exceptions import IlrDynamicsError, InvalidDataError, InvalidParameterError
 from ilr_dynamics.nodes import qos
-from ilr_dynamics.nodes.arm_parameters import load_arm
 from ilr_dynamics.nodes.diagnostics import diagnostic_array
 from ilr_dynamics.nodes.event_log import EventLog
 from ilr_dynamics.nodes.garbage import QuietCollector
 from ilr_dynamics.nodes.middleware import avoid_shared_memory, shared_memory_warning
-from ilr_dynamics.nodes.parameter_table import changed, check_choices, declare, read
+from ilr_dynamics.nodes.parameter_table import changed, declare, read
+from ilr_dynamics.nodes.parameters import WAM_SIMULATOR
 from ilr_dynamics.nodes.prompt_executor import PromptExecutor
-from ilr_dynamics.nodes.realtime import PRIORITY_ROW, take_realtime_priority
+from ilr_dynamics.nodes.realtime import take_realtime_priority
+from ilr_dynamics.nodes.robot_model import load_arm
 from ilr_dynamics.nodes.shutdown import StopRequest
-from ilr_dynamics.nodes.simulator_parameters import PARAMETERS
+from ilr_dynamics.nodes.startup import start_ros
 from ilr_dynamics.robot.driver import DriverEvent, EventKind
 from ilr_dynamics.robot.plant import WamPlant
 from ilr_dynamics.robot.plant_config import load_plant_config
@@ -60,10 +60,9 @@ class WamSimulator(Node):
 
     def __init__(self) -> None:
         super().__init__("wam_simulator")
-        declare(self, PARAMETERS)
+        declare(self, WAM_SIMULATOR)
         self._log = EventLog(self.get_logger())
-        self._values = read(self, PARAMETERS)
-        check_choices(self._values, PARAMETERS)
+        self._values = read(self, WAM_SIMULATOR)
         _check_pace(self._values)
         self._joints = tuple(self._values["joints"])
         self._arm = self._simulated_arm()
@@ -82,7 +81,7 @@ class WamSimulator(Node):
         # The first line a process logs takes 50 ms: it must not fall into a cycle.
         pace = "lock-step" if self._values["lock_step"] else "real time"
         self._log.info("pace", f"simulating {self._values['robot']} in {pace}")
-        if refusal := take_realtime_priority(self._values[PRIORITY_ROW.name]):
+        if refusal := take_realtime_priority(self._values["realtime_priority"]):
             self._log.warning("realtime priority", refusal)
         if warning := shared_memory_warning():
             self._log.warning("middleware", warning)
@@ -114,7 +113,7 @@ class WamSimulator(Node):
         description = load_arm(values, self.get_logger().warning)
         if len(set(self._joints)) != description.n_joints:
             raise InvalidParameterError(
-                f"parameter joints is {list(self._joints)}: expected {description.n_joints} "
+                f"parameter joints is {list(self._joints)}; expected {description.n_joints} "
                 f"different names, as {description.name} has {', '.join(description.joint_names)}"
             )
         config = load_plant_config(values["plant"])
@@ -229,14 +228,15 @@ class WamSimulator(Node):
 def _check_pace(values: Mapping[str, Any]) -> None:
     if values["real_time_factor"] == 0.0 and not values["lock_step"]:
         raise InvalidParameterError(
-            "parameter real_time_factor is 0: expected a positive number unless lock_step is set"
+            "parameter real_time_factor is 0; expected a positive number unless lock_step is set"
         )
 
 
 def main(args: list[str] | None = None) -> int:
     """Simulate until SIGINT or SIGTERM; 1 if the parameters are no good."""
     avoid_shared_memory()
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    if not start_ros("wam_simulator", WAM_SIMULATOR, args):
+        return 1
     stop = StopRequest()
     try:
         WamSimulator().run(stop)

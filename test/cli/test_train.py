@@ -13,11 +13,16 @@ import pytest
 
 from ilr_dynamics.cli.learning_options import add_learning_options, parse_learning_options
 from ilr_dynamics.cli.train import main
-from ilr_dynamics.learning import learn_from_recording
+from ilr_dynamics.learning import UpdateJob, learn_from_recording
+from ilr_dynamics.learning.jobs import decode_job, encode_job
+from ilr_dynamics.learning.learn import ignore_progress
 from ilr_dynamics.learning.prior import RESIDUAL_SHARE
+from ilr_dynamics.learning.worker import run_job
 from ilr_dynamics.nodes.learning_parameters import learning_settings
-from ilr_dynamics.nodes.parameter_file import read_parameter_file
+from ilr_dynamics.nodes.parameter_file import read_complete_parameters, read_parameter_file
+from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS
 from ilr_dynamics.regression import load_snapshot
+from ilr_dynamics.robot.description import load_description
 
 CONFIG = Path(__file__).parents[2] / "config"
 ARM = ["--joints", "j1", "j2", "--components", "8", "--sample-rate", "0"]
@@ -57,6 +62,7 @@ def test_snapshot_is_learned_on(bag, record_motion, tmp_path):
         (["/nowhere/bag", "--snapshot", "/nowhere/old.npz"], "/nowhere/old.npz"),
         (["/nowhere/bag", "-o", "/nowhere/model.npz"], "there is no folder /nowhere"),
         (["/nowhere/bag", "--joints", "j1", "j1"], "different names"),
+        (["/nowhere/bag", "--seed", "-1"], "random_state is -1; expected an integer"),
     ],
 )
 def test_what_is_wrong_is_said_and_nothing_written(arguments, message, tmp_path, capsys):
@@ -89,20 +95,75 @@ def test_options_have_their_way_over_the_parameters(bag_of_four_joints, tmp_path
 
 def test_dynamics_of_an_arm_are_identified(bag_of_four_joints, tmp_path):
     models = []
-    for robot in ([], ["--robot", "wam4"]):
+    for arm in (["--joints", "j1", "j2", "j3", "j4"], ["--robot", "wam4"]):
         output = tmp_path / f"model{len(models)}.npz"
-        assert main([str(bag_of_four_joints), "-o", str(output), "--components", "3", *robot]) == 0
+        assert main([str(bag_of_four_joints), "-o", str(output), "--components", "3", *arm]) == 0
         models.append(load_snapshot(output))
     assert models[0].fallback_ is None
     assert models[1].fallback_.seen > 0.0
 
 
+def parse(*options):
+    parser = argparse.ArgumentParser()
+    add_learning_options(parser)
+    return parse_learning_options(parser, options)[1]
+
+
+@pytest.mark.parametrize("robot", ["wam4", "wam7"])
+def test_a_robot_of_the_package_has_the_parameters_of_the_package(robot):
+    values = read_parameter_file(CONFIG / f"{robot}.yaml", "/inverse_dynamics")
+    assert parse("--robot", robot) == replace(learning_settings(values), directories=None)
+
+
+def test_a_robot_of_a_file_has_the_joints_and_limits_of_the_file():
+    arm = load_description("wam7")
+    settings = parse("--robot", str(arm.urdf_path), "--components", "7")
+    assert settings.joint_names == arm.joint_names
+    assert settings.robot == str(arm.urdf_path)
+    assert settings.samples.torque_limit == arm.torque_limit.tolist()
+    assert settings.samples.velocity_limit == arm.velocity_limit.tolist()
+    assert settings.model["n_components"] == 7 and settings.model["input_scale"] is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text,
+        # Nobody names the robot.
+        lambda text: text.replace("robot: wam4", "", 1),
+        lambda text: text.replace("identify_dynamics: true", "identify_dynamics: false"),
+        lambda text: text.replace("/inverse_dynamics:", "/**:"),
+        None,
+    ],
+    ids=["package", "no robot", "not identified", "every node", "no file"],
+)
+def test_the_service_learns_the_same_model(change, bag_of_four_joints, tmp_path):
+    """The service sends the settings of the same parameters to a learner."""
+    file, text = tmp_path / "parameters.yaml", (CONFIG / "wam4.yaml").read_text()
+    file.write_text(text if change is None else change(text))
+    values = read_complete_parameters([file], "/inverse_dynamics", INVERSE_DYNAMICS)
+    settings = learning_settings({**values, "files.directories": ["/"]})
+    job = decode_job(encode_job(UpdateJob(str(bag_of_four_joints), str(tmp_path), settings)))
+    of_the_node = load_snapshot(run_job(job, ignore_progress)["base"])
+    output = tmp_path / "model.npz"
+    options = [] if change is None else ["--params-file", str(file)]
+    assert main([str(bag_of_four_joints), "-o", str(output), *options]) == 0
+    model = load_snapshot(output)
+    np.testing.assert_array_equal(model.statistics_, of_the_node.statistics_)
+    X = np.random.default_rng(0).normal(size=(20, 12))
+    np.testing.assert_array_equal(model.predict(X), of_the_node.predict(X))
+    assert model.metadata_ == of_the_node.metadata_
+
+
 @pytest.mark.parametrize(
     "old, new, message",
     [
-        ("n_components: 300", "n_components: many", "learning.n_components .* of type integer"),
+        ("n_components: 300", "n_components: many", "n_components .* 'many'; expected an integer"),
+        ("n_components: 300", "n_components: 0", "n_components .* 0; expected an integer from 1"),
+        ("n_components: 300", "components: 300", "learning.components in .*n_components"),
         ("torque_scale: [4.0, 8.0, 2.0, 2.0]", "", "learning.torque_scale is not in"),
-        ("torque_scale: [4.0, 8.0, 2.0, 2.0]", "torque_scale: [4.0]", "4 positive numbers"),
+        ("torque_scale: [4.0, 8", "torque_scale: [4, 8", "expected floats, .* write 4.0, not 4"),
+        ("torque_scale: [4.0, 8.0, 2.0, 2.0]", "torque_scale: [4.0]", "1 values; expected 4"),
     ],
 )
 def test_parameters_that_the_node_would_refuse_are_refused(
@@ -123,7 +184,4 @@ def test_the_tool_frame_is_that_of_the_parameter_file_and_its_arm(tmp_path):
     file = tmp_path / "arm.yaml"
     file.write_text(text)
     for options, tool in (([], "forearm"), (["--robot", "wam7"], "")):
-        parser = argparse.ArgumentParser()
-        add_learning_options(parser)
-        _, settings = parse_learning_options(parser, ["--params-file", str(file), *options])
-        assert settings.tool_frame == tool
+        assert parse("--params-file", str(file), *options).tool_frame == tool

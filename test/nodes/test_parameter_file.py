@@ -10,7 +10,12 @@ import pytest
 import rclpy
 from rclpy.node import Node
 
-from ilr_dynamics.nodes.parameter_file import read_complete_parameters, read_parameter_file
+from ilr_dynamics.exceptions import InvalidParameterError
+from ilr_dynamics.nodes.parameter_file import (
+    check_names,
+    read_complete_parameters,
+    read_parameter_file,
+)
 from ilr_dynamics.nodes.parameter_table import ParameterRow
 
 FIRST = """
@@ -63,3 +68,40 @@ def test_a_node_without_content_has_no_parameters(tmp_path, text):
     file = tmp_path / "parameters.yaml"
     file.write_text(text)
     assert read_parameter_file(file, "/visualizer") == {}
+
+
+@pytest.mark.parametrize(
+    ("own", "text"),
+    [
+        (
+            "{a: {c: 1}}",
+            r"a\.c in \S+0\.yaml is none of /seen; expected .* such as a\.b",
+        ),
+        (
+            "{a: {b: 1.5}}",
+            r"a\.b in \S+0\.yaml is 1\.5; expected an integer from 0 to 9",
+        ),
+        ("{a: {b: 10}}", r"a\.b in \S+0\.yaml is 10; expected an integer from 0 to 9"),
+        ("{left_out: 2}", "left_out .* is 2; expected a float: write 2.0, not 2"),
+        ("{}", r"parameter given is not in \S+0\.yaml for /seen; expected what has no default"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_said_with_its_name(tmp_path, own, text):
+    table = [
+        ParameterRow("a.b", 0, "", within=(0, 9)),
+        ParameterRow("left_out", 2.0, ""),
+        ParameterRow("given", None, "what has no default"),
+    ]
+    files = write(tmp_path, f"/seen: {{ros__parameters: {own}}}")
+    with pytest.raises(InvalidParameterError, match=text):
+        read_complete_parameters(files, "/seen", table)
+
+
+def test_what_every_node_may_have_is_no_unknown_name(tmp_path):
+    own = "{own: a, use_sim_time: true, qos_overrides: {/joint_states: {depth: 1}}}"
+    (file,) = write(
+        tmp_path,
+        f"/seen: {{ros__parameters: {own}}}\n/**: {{ros__parameters: {{anything: 1}}}}\n"
+        "/other: {ros__parameters: {another: 1}}",
+    )
+    check_names(file, "/seen", TABLE)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from controller_bench import COMMAND, CYCLE, NAME, PARAMETERS, RATE_LIMIT, trajectory
+from controller_bench import COMMAND, CONFIG, CYCLE, NAME, PARAMETERS, RATE_LIMIT, trajectory
 from lifecycle_msgs.msg import Transition
 from std_srvs.srv import Trigger
 
@@ -71,8 +71,17 @@ def test_stop_and_hold_are_answered_in_every_state_of_the_life_cycle(bench):
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        ("supervision.input_timeout:=99.0", "parameter supervision.input_timeout: "),
-        ("gains.kp:=stiff", "parameter gains.kp: "),
+        (
+            "supervision.input_timeout:=99.0",
+            "supervision.input_timeout is 99.0; expected a float from 0.001 to 10 s",
+        ),
+        ("gains.kp:=stiff", "gains.kp is 'stiff'; expected floats, one per joint"),
+        ("gains.kp:=[80, 90]", "gains.kp is [80, 90]; expected floats, one per joint"),
+        ("gains.kd:=[-1.0]", "gains.kd is [-1.0]; expected floats"),
+        (
+            "controller:=magic",
+            "controller is 'magic'; expected one of pd, analytic, ilr",
+        ),
     ],
 )
 def test_node_does_not_start_with_parameters_out_of_range(value, text):
@@ -80,7 +89,31 @@ def test_node_does_not_start_with_parameters_out_of_range(value, text):
         [*COMMAND, *PARAMETERS, "-p", value], capture_output=True, text=True, timeout=120.0
     )
     assert ended.returncode == 1
-    assert f"not started: {text}" in ended.stderr
+    assert f"not started: parameter {text}" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "texts"),
+    [
+        ("[77.0, 160.0", "[77, 160.0", ["file.yaml", "line_num", "write 80.0, not 80"]),
+        (
+            "kp: [",
+            "ki: 1.0\n      kp: [",
+            ["gains.ki in", "file.yaml", "such as gains.kp"],
+        ),
+        ("/inverse_dynamics:", "/inverse_dynamics: [", ["file.yaml: cannot be read"]),
+    ],
+)
+def test_node_does_not_start_with_a_file_that_is_wrong(old, new, texts, tmp_path):
+    file, text = tmp_path / "file.yaml", CONFIG.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+    ended = subprocess.run(
+        [*COMMAND, "--params-file", str(file)], capture_output=True, text=True, timeout=120.0
+    )
+    assert ended.returncode == 1
+    assert all(text in ended.stderr for text in ["not started: ", *texts]), ended.stderr
     assert "Traceback" not in ended.stderr
 
 
