@@ -5,9 +5,9 @@
 import numpy as np
 import pytest
 
+from ilr_dynamics.inspection.deviations import deviations
 from ilr_dynamics.inspection.evidence import Evidence
 from ilr_dynamics.inspection.joint_fit import joint_fits
-from ilr_dynamics.inspection.deviations import deviations
 from ilr_dynamics.inspection.torque_delay import find_delay
 from ilr_dynamics.recording import SampleSettings, read_recording
 from ilr_dynamics.robot.description import load_description
