@@ -20,9 +20,9 @@ __all__ = ["load_findings"]
 # Nats by which a mistake must explain the torques better than none. Chance gives a few; errors
 # that last longer than is assumed multiply them.
 CLEAR = 50.0
-# What other joints must say of a weight or load that one joint shows, nats: several times what
-# chance gives for four numbers.
-CONFIRMED = 10.0
+# Nats of what all joints share, without the joint that shows it most: friction that varies with
+# the position looks like a weight to one joint, and in part to those that move with it.
+CONFIRMED = 35.0
 # A description whose masses are wrong by some per cent looks like a payload in part, and more like
 # what each joint's share of its torque explains. A payload explains as much as that with numbers
 # that all joints share, but for chance (nats) and for what its friction does (a share). What is
@@ -61,10 +61,12 @@ def load_findings(evidence: Evidence, fits: Sequence[JointFit], delay: float) ->
         From a state to the action of its torque, s.
     """
     gravity, payload, unit, description = deviations(evidence, fits, delay)
-    if payload.confirmed < CONFIRMED or not _can_be_carried(evidence, payload.values):
+    gravity, payload, unit = (
+        found if found.confirmed > CONFIRMED else replace(found, gain=0.0)
+        for found in (gravity, payload, unit)
+    )
+    if not _can_be_carried(evidence, payload.values):
         payload = replace(payload, gain=0.0)
-    if gravity.confirmed < CONFIRMED:
-        gravity = replace(gravity, gain=0.0)
     otherwise = (1.0 - BY_FRICTION) * description.gain - BY_CHANCE
     if unit.gain > max(CLEAR, gravity.gain, payload.gain, otherwise):
         yield from _unit(float(unit.values[0]))
@@ -75,7 +77,8 @@ def load_findings(evidence: Evidence, fits: Sequence[JointFit], delay: float) ->
     elif payload.gain > max(2.0 * CLEAR, gravity.gain, MOSTLY * description.gain):
         # Where a wrong description explains the torques better, a payload must be twice as clear.
         yield from _payload(evidence, payload, delay, WRONG_MASSES)
-    elif description.gain > max(CLEAR, gravity.gain):
+    elif description.gain > max(2.0 * CLEAR, gravity.gain):
+        # Of a factor of its own a joint is the only witness: it must be twice as clear.
         yield from _shares(evidence, description.values)
 
 

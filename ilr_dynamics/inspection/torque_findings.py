@@ -27,9 +27,9 @@ __all__ = ["torque_findings"]
 Measured = NDArray[np.floating]
 
 # Nats by which a mistake must explain the torques better than none to be worth a warning, and to
-# refuse a recording: more than a hundred are compared, and in slow motion errors of friction last
-# for longer than is assumed, which doubles what chance gives.
-CLEAR, CERTAIN = 40.0, 60.0
+# refuse a recording. More than a hundred are compared, of which the best has five by chance, and
+# ten where errors of the model last twice as long as is assumed: twice that, and four times.
+CLEAR, CERTAIN = 20.0, 40.0
 # By this factor a joint's torque must be explained better.
 BETTER = 1.5
 # Share of states at a torque limit that is no accident.
