@@ -17,7 +17,10 @@ import yaml
 from _fuzz_mutations import ODD_FLOATS, ODD_INTEGERS, damage, odd_tree, pick
 from backports import zstd
 from numpy.random import Generator
+from rosbags.highlevel import AnyReader, AnyReaderError
+from rosbags.rosbag2 import ReaderError
 
+from ilr_dynamics.exceptions import RecordingError
 from ilr_dynamics.recording import (
     RecordingWriter,
     SampleSettings,
@@ -177,6 +180,19 @@ class Bags:
             place = 4096 * int(rng.integers(len(content) // 4096)) + int(rng.integers(200))
             content[place : place + 4] = int(rng.integers(16)).to_bytes(4, "big")
             self._file.write_bytes(content)
+
+
+class RosbagsBags(Bags):
+    """The same recordings, read by the readers of the rosbags package instead of ours."""
+
+    def load(self) -> None:
+        """Read all messages; an error of rosbags' own counts as a refusal."""
+        try:
+            with AnyReader([self._uri]) as reader:
+                for _ in reader.messages():
+                    pass
+        except (AnyReaderError, ReaderError) as error:
+            raise RecordingError(str(error)) from error
 
 
 def _messages() -> list[tuple[str, int, bytes]]:

@@ -30,7 +30,7 @@ from types import FrameType
 from typing import Any
 
 import numpy as np
-from _fuzz_bags import Bags
+from _fuzz_bags import Bags, RosbagsBags
 from _fuzz_models import PredictorFiles, Snapshots
 from tqdm import tqdm
 
@@ -42,6 +42,12 @@ TARGETS: dict[str, Callable[[Path], Any]] = {
     "mcap": lambda folder: Bags(folder, "mcap"),
     "sqlite3": lambda folder: Bags(folder, "sqlite3"),
 }
+# What other readers do with the same bags; only by name.
+PEERS: dict[str, Callable[[Path], Any]] = {
+    "rosbags-mcap": lambda folder: RosbagsBags(folder, "mcap"),
+    "rosbags-sqlite3": lambda folder: RosbagsBags(folder, "sqlite3"),
+}
+LOADERS = TARGETS | PEERS
 TIME_LIMIT = 10.0
 # Address space on top of what the process has when it starts to load, bytes.
 MEMORY_LIMIT = 512 * 1024**2
@@ -99,13 +105,13 @@ def run_batch(name: str, first: int, count: int, progress: mmap.mmap, channel: A
     faults: list[tuple[int, str, str]] = []
     slowest = (0.0, first)
     with tempfile.TemporaryDirectory() as folder:
-        target = TARGETS[name](Path(folder))
+        target = LOADERS[name](Path(folder))
         before = peak_memory()
         limit = address_space() + MEMORY_LIMIT
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         for number in range(first, first + count):
             progress[:8] = struct.pack("<q", number)
-            kind = target.write(np.random.default_rng([list(TARGETS).index(name), number]))
+            kind = target.write(np.random.default_rng([list(LOADERS).index(name), number]))
             start = time.perf_counter()
             signal.setitimer(signal.ITIMER_REAL, TIME_LIMIT)
             # In code that never comes back to Python, the default action ends the process.
@@ -166,7 +172,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument("--inputs", type=int, default=2000, help="of each target (%(default)s)")
     parser.add_argument("--first", type=int, default=0, help="number of the first (%(default)s)")
-    parser.add_argument("--target", choices=TARGETS, help="only this one")
+    parser.add_argument("--target", choices=LOADERS, help="only this one")
     options = parser.parse_args()
     names = [options.target] if options.target else list(TARGETS)
     start = time.perf_counter()
