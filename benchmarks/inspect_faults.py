@@ -39,8 +39,9 @@ from tqdm import tqdm
 
 from ilr_dynamics.inspection import KINDS, Finding, inspect_recording
 
-# Misses on those that are spent (and on 2) were looked at, and mended in kind: they judge no more.
-SEEDS = {"judge": 3, "tune": 0, "spent": 1}
+# Misses on those that are spent (and on 1 and 2) were looked at, and mended in kind: they judge no
+# more.
+SEEDS = {"judge": 4, "tune": 0, "spent": 3}
 CLEAN = "clean"
 STORAGES = ("mcap", "sqlite3")
 # Of the sound recordings, those that the simulated plant makes in the hands of a controller.

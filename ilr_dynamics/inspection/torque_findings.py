@@ -39,8 +39,8 @@ SATURATED = 0.005
 # period where a driver does not hold a command, or moves a simulated arm by steps.
 LATE, EARLY = 0.0006, 0.001
 # Standard deviation from which on nothing is said about a delay, s: it is said to half a
-# millisecond, with two of them; and how many of them are no chance.
-VAGUE, UNUSUAL = 0.00025, 3.5
+# millisecond, with two and a half of them; and how many of them are no chance.
+VAGUE, UNUSUAL = 0.0002, 3.5
 # Of a torque's mean square, what a mistake may leave to be named: gears that are not round and
 # friction that depends on the load leave some hundredths. Where motion and torque do not belong
 # together, the best of all mistakes is one that makes torques count less.
