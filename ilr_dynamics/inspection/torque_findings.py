@@ -38,9 +38,10 @@ SATURATED = 0.005
 # third of a period at 500 Hz. What slow buses and filters do adds to it; shorter it is by half a
 # period where a driver does not hold a command, or moves a simulated arm by steps.
 LATE, EARLY = 0.0006, 0.001
-# Standard deviation from which on nothing is said about a delay, s: it is said to half a
-# millisecond, with two and a half of them; and how many of them are no chance.
-VAGUE, UNUSUAL = 0.0002, 3.5
+# Standard deviations from which on nothing is said about a delay that is as expected, and about
+# another, s: it is said to half a millisecond, with two and a half of them, or with two, as many
+# more recordings have the expected one; and how many of them are no chance.
+VAGUE, VAGUE_BUT_LATE, UNUSUAL = 0.0002, 0.00025, 3.5
 # Of a torque's mean square, what a mistake may leave to be named: gears that are not round and
 # friction that depends on the load leave some hundredths. Where motion and torque do not belong
 # together, the best of all mistakes is one that makes torques count less.
@@ -81,7 +82,8 @@ def torque_findings(evidence: Evidence, torque_limit: FloatArray | None) -> Iter
     beyond = _beyond(evidence, torque_limit)
     fits = joint_fits(evidence)
     delay, spread = find_delay(evidence, fits)
-    clear = spread < VAGUE
+    unusual = _is_unusual(evidence, delay, spread)
+    clear = spread < (VAGUE_BUT_LATE if unusual else VAGUE)
     likely = delay if clear else evidence.expected_delay
     best, described = best_hypothesis(evidence, likely, torque_limit)
     better = (described.error / np.maximum(best.error, 1e-9)).max()
@@ -104,7 +106,7 @@ def torque_findings(evidence: Evidence, torque_limit: FloatArray | None) -> Iter
         if not loads:
             yield from offset_findings(evidence, fits, likely)
         if clear:
-            yield _delay(evidence, delay, spread)
+            yield _delay(evidence, delay, spread, unusual)
     yield from unknown_parameters(evidence)
     yield from _friction(evidence, best if explained else described)
 
@@ -221,9 +223,13 @@ def _not_as_described(evidence: Evidence, best: Hypothesis, left: FloatArray) ->
     )
 
 
-def _delay(evidence: Evidence, delay: float, spread: float) -> Finding:
+def _is_unusual(evidence: Evidence, delay: float, spread: float) -> bool:
+    """Whether a delay is another than the expected one."""
     late = delay - evidence.expected_delay
-    unusual = abs(late) > max(LATE if late > 0.0 else EARLY, UNUSUAL * spread)
+    return abs(late) > max(LATE if late > 0.0 else EARLY, UNUSUAL * spread)
+
+
+def _delay(evidence: Evidence, delay: float, spread: float, unusual: bool) -> Finding:
     return Finding(
         "torque_delay",
         Severity.WARNING if unusual else Severity.INFO,
