@@ -1,6 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Questions about one value per joint that are asked in every control cycle.
+"""
+Questions about one value per joint that are asked in every control cycle.
 
 For a handful of values NumPy's comparisons and reductions take several times as long as Python's
 own on plain floats, above all when other processes have pushed their code out of the caches.

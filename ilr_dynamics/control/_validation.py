@@ -14,7 +14,8 @@ __all__ = ["finite", "freeze", "non_negative", "per_joint"]
 
 
 def per_joint(name: str, values: ArrayLike, n_joints: int) -> FloatArray:
-    """Return a read-only copy of ``values``, checked to be (n_joints,).
+    """
+    Return a read-only copy of ``values``, checked to be (n_joints,).
 
     Raises
     ------
@@ -31,7 +32,8 @@ def per_joint(name: str, values: ArrayLike, n_joints: int) -> FloatArray:
 
 
 def finite(name: str, values: ArrayLike, n_joints: int) -> FloatArray:
-    """Return a read-only copy of ``values``, checked to be (n_joints,) and finite.
+    """
+    Return a read-only copy of ``values``, checked to be (n_joints,) and finite.
 
     Raises
     ------
@@ -45,7 +47,8 @@ def finite(name: str, values: ArrayLike, n_joints: int) -> FloatArray:
 
 
 def non_negative(name: str, values: ArrayLike, n_joints: int) -> FloatArray:
-    """Return a read-only copy of ``values``, checked to be (n_joints,), finite and >= 0.
+    """
+    Return a read-only copy of ``values``, checked to be (n_joints,), finite and >= 0.
 
     Raises
     ------

@@ -53,7 +53,8 @@ class Plant(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrackingResult:
-    """One pass along a path, sampled at every cycle.
+    """
+    One pass along a path, sampled at every cycle.
 
     Attributes
     ----------
@@ -95,7 +96,8 @@ class TrackingResult:
 def track(
     plant: Plant, controller: TrackingController, path: JointPath, *, settle_time: float = 1.0
 ) -> TrackingResult:
-    """Put the plant at the start of a path, hold it for a while, then follow the path.
+    """
+    Put the plant at the start of a path, hold it for a while, then follow the path.
 
     Parameters
     ----------

@@ -16,7 +16,8 @@ __all__ = ["Command"]
 
 # A tuple, as one is made in every cycle: a frozen dataclass takes three times as long to make.
 class Command(NamedTuple):
-    """Answer to one joint state.
+    """
+    Answer to one joint state.
 
     Attributes
     ----------

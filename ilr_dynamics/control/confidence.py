@@ -18,7 +18,8 @@ __all__ = ["ConfidenceGate"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConfidenceGate:
-    """Share in [0, 1] of a learned torque to use, from what the model says about itself.
+    """
+    Share in [0, 1] of a learned torque to use, from what the model says about itself.
 
     Two ramps, of which the smaller counts: one falls with the weight of the component that has
     seen no data, the other with the largest predicted spread relative to its joint's bounds.
@@ -58,7 +59,8 @@ class ConfidenceGate:
             )
 
     def share(self, unseen_weight: float, std: FloatArray) -> float:
-        """Return the share of the torque to use, in [0, 1].
+        """
+        Return the share of the torque to use, in [0, 1].
 
         Parameters
         ----------

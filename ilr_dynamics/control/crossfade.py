@@ -12,7 +12,8 @@ __all__ = ["Crossfade"]
 
 
 class Crossfade:
-    """Lets a torque move from one source to the next over a time.
+    """
+    Lets a torque move from one source to the next over a time.
 
     At an exchange the difference between the last output and the new source is kept and fades
     out along a smoothstep, so the output is continuous and the old source need not be
@@ -37,7 +38,8 @@ class Crossfade:
         self._difference = self._last
 
     def __call__(self, torque: FloatArray, time: float) -> FloatArray:
-        """Return the faded torque (n_joints,), Nm.
+        """
+        Return the faded torque (n_joints,), Nm.
 
         Parameters
         ----------

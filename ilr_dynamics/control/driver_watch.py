@@ -20,7 +20,8 @@ _CONNECTION_TIME = 1.0
 
 
 class DriverWatch:
-    """Compares the torques that a driver says are at work with the newest commands.
+    """
+    Compares the torques that a driver says are at work with the newest commands.
 
     A driver that has braked, has lost its bus or listens to somebody else goes on sending joint
     states. Its torques then leave the range of what it was told lately.

@@ -23,7 +23,8 @@ __all__ = [
 
 # A tuple, as one is made in every cycle: a frozen dataclass takes three times as long to make.
 class FeedForwardTorque(NamedTuple):
-    """A feed-forward torque and what its model says about it.
+    """
+    A feed-forward torque and what its model says about it.
 
     Attributes
     ----------
@@ -119,7 +120,8 @@ class NoFeedForward:
 
 
 class RigidBodyFeedForward:
-    """Inverse dynamics of a rigid-body model.
+    """
+    Inverse dynamics of a rigid-body model.
 
     Parameters
     ----------
@@ -146,7 +148,8 @@ class RigidBodyFeedForward:
 
 
 class LearnedFeedForward:
-    """Torque of a learned model, which gives way to another where it does not know.
+    """
+    Torque of a learned model, which gives way to another where it does not know.
 
     Parameters
     ----------

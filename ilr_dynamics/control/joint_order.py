@@ -17,7 +17,8 @@ __all__ = ["joint_order"]
 def joint_order(
     names: Sequence[str], joints: Sequence[str], *, allow_extra: bool = False
 ) -> IndexArray:
-    """Find where each of ``joints`` stands in ``names``.
+    """
+    Find where each of ``joints`` stands in ``names``.
 
     Parameters
     ----------

@@ -23,7 +23,8 @@ _REST_VELOCITY = 1e-3
 
 # A tuple, as one is made in every cycle: a frozen dataclass takes three times as long to make.
 class Reference(NamedTuple):
-    """Desired state of the joints at one instant.
+    """
+    Desired state of the joints at one instant.
 
     Attributes
     ----------
@@ -44,7 +45,8 @@ class Reference(NamedTuple):
 
 
 class JointPath:
-    """Positions over time, interpolated to the degree the given fields allow.
+    """
+    Positions over time, interpolated to the degree the given fields allow.
 
     As in ROS's joint_trajectory_controller: positions alone give straight lines, positions and
     velocities cubics, accelerations on top quintics. Each segment is the Hermite polynomial that
@@ -136,7 +138,8 @@ class JointPath:
 
     @property
     def stops_on_the_way(self) -> bool:
-        """Whether it stands still at each of its points, and others lie between the ends.
+        """
+        Whether it stands still at each of its points, and others lie between the ends.
 
         Velocities of zero are often filled in by who does not know them.
         """
@@ -145,7 +148,8 @@ class JointPath:
         return bool((self.positions != self.positions[0]).any())
 
     def sample(self, time: float) -> Reference:
-        """Evaluate the path; it stands still before its first and from its last point on.
+        """
+        Evaluate the path; it stands still before its first and from its last point on.
 
         Parameters
         ----------
@@ -165,7 +169,8 @@ class JointPath:
     def sample_inside(
         self, n_per_segment: int, segments: IndexArray | slice = slice(None)
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Evaluate every segment, or some, at evenly spaced times, both ends included.
+        """
+        Evaluate every segment, or some, at evenly spaced times, both ends included.
 
         Returns
         -------
@@ -185,7 +190,8 @@ class JointPath:
         return times.ravel(), positions.reshape(shape), velocities.reshape(shape)
 
     def bounding_points(self) -> tuple[FloatArray, FloatArray]:
-        """Return points of every segment between the extremes of which it stays.
+        """
+        Return points of every segment between the extremes of which it stays.
 
         Returns
         -------
@@ -202,7 +208,8 @@ class JointPath:
         return positions, velocities
 
     def preceded_by(self, time: float, reference: Reference) -> JointPath:
-        """Return the path that leads from ``reference`` at ``time`` to this one's first point.
+        """
+        Return the path that leads from ``reference`` at ``time`` to this one's first point.
 
         Parameters
         ----------
@@ -216,7 +223,8 @@ class JointPath:
         return JointPath(np.append(time, self.times), *fields)
 
     def extended_back(self, time: float) -> JointPath:
-        """Return the path as it would have come to its first point since ``time``.
+        """
+        Return the path as it would have come to its first point since ``time``.
 
         At constant acceleration, where that is given, else at constant velocity or standing still.
 

@@ -23,7 +23,8 @@ _LONGEST_RELEASE = 10.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointLimits:
-    """Limits per joint, each of shape (n_joints,).
+    """
+    Limits per joint, each of shape (n_joints,).
 
     Attributes
     ----------
@@ -74,7 +75,8 @@ class JointLimits:
             )
 
     def reaching(self, position: FloatArray) -> JointLimits:
-        """Return these limits, widened where ``position`` (n_joints,), rad, lies outside.
+        """
+        Return these limits, widened where ``position`` (n_joints,), rad, lies outside.
 
         An arm that rests beside a stop, within the margin, can then be led back.
         """
@@ -89,7 +91,8 @@ class JointLimits:
 
 
 def check_path(path: JointPath, limits: JointLimits) -> None:
-    """Check that a path keeps to the position and velocity limits, between its points too.
+    """
+    Check that a path keeps to the position and velocity limits, between its points too.
 
     Raises
     ------
@@ -116,7 +119,8 @@ def _stay_inside(positions: FloatArray, velocities: FloatArray, limits: JointLim
 def check_motion(
     times: FloatArray, positions: FloatArray, velocities: FloatArray, limits: JointLimits
 ) -> None:
-    """Check that a sampled motion keeps to the position and velocity limits.
+    """
+    Check that a sampled motion keeps to the position and velocity limits.
 
     Parameters
     ----------
@@ -154,7 +158,8 @@ def check_motion(
 def limit_torque(
     wanted: FloatArray, previous: FloatArray, limits: JointLimits, elapsed: float
 ) -> FloatArray:
-    """Bound a torque and its change since the previous command.
+    """
+    Bound a torque and its change since the previous command.
 
     The rate comes last: when a torque limit is lowered below the present command, the command
     moves there at the rate limit rather than in one jump.

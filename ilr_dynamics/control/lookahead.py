@@ -1,6 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The feed-forward torque of the next cycle, evaluated while nobody waits for it.
+"""
+The feed-forward torque of the next cycle, evaluated while nobody waits for it.
 
 The desired state does not depend on the measured one: where the arm shall be a period from now is
 known as soon as a torque is sent. A learned model takes most of a cycle, with caches gone cold
@@ -32,7 +33,8 @@ class _Prepared(NamedTuple):
 
 
 class Lookahead:
-    """Asks for the feed-forward torque when the next joint state is due, and keeps the answer.
+    """
+    Asks for the feed-forward torque when the next joint state is due, and keeps the answer.
 
     Where joint states come too irregularly for that, as `StatePeriod` tells, nothing is asked
     ahead but where a point is held: each cycle would cost two queries.
@@ -48,7 +50,8 @@ class Lookahead:
         self._prepared: _Prepared | None = None
 
     def prepare(self, time: float, feedforward: FeedForward, source: ReferenceSource) -> None:
-        """Ask for the torque of the next cycle.
+        """
+        Ask for the torque of the next cycle.
 
         Parameters
         ----------
@@ -80,7 +83,8 @@ class Lookahead:
     def torque(
         self, time: float, feedforward: FeedForward, motion: Motion
     ) -> FeedForwardTorque | None:
-        """Return what was prepared, if it is good now: at any time while a point is held.
+        """
+        Return what was prepared, if it is good now: at any time while a point is held.
 
         Parameters
         ----------

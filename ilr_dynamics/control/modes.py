@@ -1,6 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The modes of the tracking controller and every way from one to another.
+"""
+The modes of the tracking controller and every way from one to another.
 
 docs/architecture.md has the picture.
 """

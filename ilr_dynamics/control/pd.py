@@ -17,7 +17,8 @@ __all__ = ["Gains", "pd_torque"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gains:
-    """Gains per joint, each of shape (n_joints,).
+    """
+    Gains per joint, each of shape (n_joints,).
 
     Attributes
     ----------
@@ -44,7 +45,8 @@ class Gains:
 def pd_torque(
     gains: Gains, reference: Reference, position: FloatArray, velocity: FloatArray
 ) -> FloatArray:
-    """Return kp (q_d - q) + kd (qd_d - qd), (n_joints,), Nm.
+    """
+    Return kp (q_d - q) + kd (qd_d - qd), (n_joints,), Nm.
 
     Parameters
     ----------

@@ -27,7 +27,8 @@ _SAMPLES_PER_FADE = 25
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """What tells the references to come, until another one takes its place.
+    """
+    What tells the references to come, until another one takes its place.
 
     Attributes
     ----------
@@ -56,7 +57,8 @@ class Motion:
         return _sum(reference, self.fade.sample(time - self.fade_start))
 
     def finished(self, time: float) -> bool:
-        """Whether there is nothing more to say at ``time``.
+        """
+        Whether there is nothing more to say at ``time``.
 
         A path that ends in motion takes what still fades with it: beyond its end it stands still,
         so that only a brake from the last reference before continues the motion.
@@ -70,7 +72,8 @@ class Motion:
 
 
 class ReferenceSource:
-    """Holds a point, follows a path or brakes, without a jump in between.
+    """
+    Holds a point, follows a path or brakes, without a jump in between.
 
     The difference between the present reference and a new path fades out along a quintic, so
     that position, velocity and acceleration stay continuous.
@@ -133,7 +136,8 @@ class ReferenceSource:
     def follow(
         self, path: JointPath, start: float | None, limits: JointLimits, tolerance: FloatArray
     ) -> None:
-        """Follow a path from the present reference on.
+        """
+        Follow a path from the present reference on.
 
         A first point that lies further ahead than the fade time is approached as one more
         segment of the path. Otherwise the path must pass the present reference within
@@ -179,7 +183,8 @@ class ReferenceSource:
         self._motion = Motion(path, start, difference, self._time)
 
     def brake(self, deceleration: float, limits: JointLimits) -> None:
-        """Come to rest along the present motion.
+        """
+        Come to rest along the present motion.
 
         The acceleration fades linearly, within 5 ms where a joint would come to exceed its
         velocity limit. Then a quartic leads to zero velocity and acceleration: its end lies

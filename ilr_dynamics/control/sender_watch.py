@@ -26,7 +26,8 @@ _ALONE = 1.0
 
 
 class SenderWatch:
-    """Tells the states of one sender from those of another, and answers one of them at most.
+    """
+    Tells the states of one sender from those of another, and answers one of them at most.
 
     Which of two senders is the arm nobody can know. The one heard first is believed, until it is
     silent. A state of another that is somewhere else contradicts it. The believed one is then
@@ -55,7 +56,8 @@ class SenderWatch:
         self.reset()
 
     def reset(self, *, several: bool = False) -> None:
-        """Forget all senders.
+        """
+        Forget all senders.
 
         Parameters
         ----------
@@ -80,7 +82,8 @@ class SenderWatch:
         supervision: Supervision,
         joints: tuple[str, ...],
     ) -> str | None:
-        """Return why a joint state is not to be answered, or None.
+        """
+        Return why a joint state is not to be answered, or None.
 
         Parameters
         ----------

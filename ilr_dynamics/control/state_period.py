@@ -17,7 +17,8 @@ _TOLERANCE = 0.1
 
 
 class StatePeriod:
-    """Time between joint states, by their stamps.
+    """
+    Time between joint states, by their stamps.
 
     Nominal at first, then the median of each block of intervals, whatever the nominal rate: lost
     states and outliers do not move it.

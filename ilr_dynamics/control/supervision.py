@@ -23,7 +23,8 @@ _JUMP = 0.05
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Supervision:
-    """Bounds whose violation is a fault, and the reaction to one.
+    """
+    Bounds whose violation is a fault, and the reaction to one.
 
     Attributes
     ----------
@@ -70,7 +71,8 @@ class Supervision:
         velocity: FloatArray,
         joints: tuple[str, ...],
     ) -> str | None:
-        """Return what is wrong with the measured state, or None.
+        """
+        Return what is wrong with the measured state, or None.
 
         Parameters
         ----------
@@ -98,7 +100,8 @@ class Supervision:
         return None
 
     def jump(self, change: FloatArray, elapsed: float, joints: tuple[str, ...]) -> str | None:
-        """Return what is wrong with a change of the measured position, or None.
+        """
+        Return what is wrong with a change of the measured position, or None.
 
         Twice as fast as the bound on velocities, and then some, an arm does not move: a bit is
         wrong, a counter has wrapped, or somebody else sends joint states too. An arm that must not
@@ -124,7 +127,8 @@ class Supervision:
         )
 
     def has_jumped(self, change: FloatArray, elapsed: float) -> BoolArray:
-        """Tell which joints' positions (n_joints,) have changed by more than an arm can move.
+        """
+        Tell which joints' positions (n_joints,) have changed by more than an arm can move.
 
         As `jump`.
         """

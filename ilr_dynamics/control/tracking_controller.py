@@ -28,7 +28,8 @@ __all__ = ["TrackingController"]
 
 
 class TrackingController:
-    """PD and feed-forward at the desired state, supervised and bounded.
+    """
+    PD and feed-forward at the desired state, supervised and bounded.
 
     Call `step` for each joint state and the other methods in between. Whatever they change, the
     torque moves on within the rate limit from one cycle to the next.
@@ -103,14 +104,16 @@ class TrackingController:
 
     @property
     def contradicted(self) -> bool:
-        """Whether the present fault is that senders contradict each other, and none is believed.
+        """
+        Whether the present fault is that senders contradict each other, and none is believed.
 
         No joint state is answered then; `step_release` has the torque to be sent.
         """
         return self._contradicted
 
     def reset(self, *, several_senders: bool = False) -> None:
-        """Forget the past: the next joint state is the first, and the torque starts at zero.
+        """
+        Forget the past: the next joint state is the first, and the torque starts at zero.
 
         Parameters
         ----------
@@ -142,7 +145,8 @@ class TrackingController:
         self._crossfade.begin()
 
     def set_trajectory(self, path: JointPath, start: float | None = None) -> None:
-        """Follow a path from the present reference on, see `ReferenceSource.follow`.
+        """
+        Follow a path from the present reference on, see `ReferenceSource.follow`.
 
         Parameters
         ----------
@@ -173,7 +177,8 @@ class TrackingController:
             self._source.brake(self.supervision.deceleration, self.limits)
 
     def hold(self) -> None:
-        """As `stop`, but a fault ends: the arm is held where it was last measured.
+        """
+        As `stop`, but a fault ends: the arm is held where it was last measured.
 
         Not without joint states, when nothing can be held: the fault then stays.
         """
@@ -214,7 +219,8 @@ class TrackingController:
         sender: Hashable | None = None,
         received: float | None = None,
     ) -> bool:
-        """Say whether a joint state is to be answered; `refusal` says why not.
+        """
+        Say whether a joint state is to be answered; `refusal` says why not.
 
         It is not if it is not finite, no newer than the last one, farther from it than the arm can
         have moved, or if another sender contradicts it. Nothing is to be sent then; if that goes
@@ -256,7 +262,8 @@ class TrackingController:
         return False
 
     def answer(self, time: float, position: FloatArray, velocity: FloatArray) -> Command | None:
-        """Answer a joint state that was admitted.
+        """
+        Answer a joint state that was admitted.
 
         Parameters
         ----------
@@ -309,7 +316,8 @@ class TrackingController:
         )
 
     def look_ahead(self) -> None:
-        """Ask for the feed-forward torque of the next cycle, before it is waited for.
+        """
+        Ask for the feed-forward torque of the next cycle, before it is waited for.
 
         Call it when a command has been sent. The next `step` takes what was found if its joint
         state comes when it is due, see `StatePeriod`, and if neither motion nor feed-forward have
@@ -321,7 +329,8 @@ class TrackingController:
             self._lookahead.prepare(self._time, self._feedforward, self._source)
 
     def step_blind(self, silence: float) -> FloatArray | None:
-        """Go to fault because joint states have stopped coming, and let the arm down.
+        """
+        Go to fault because joint states have stopped coming, and let the arm down.
 
         A driver that goes on with the last torque it was sent would otherwise do so for ever.
 
@@ -354,7 +363,8 @@ class TrackingController:
         return self._toward(wanted)
 
     def step_release(self) -> FloatArray | None:
-        """Take the torque back, one period after the other, before nothing is sent any more.
+        """
+        Take the torque back, one period after the other, before nothing is sent any more.
 
         Returns
         -------

@@ -33,7 +33,8 @@ _LONGEST_STEP = 0.3
 
 
 class VelocityCheck:
-    """Compares measured velocities with the change of the positions, block by block.
+    """
+    Compares measured velocities with the change of the positions, block by block.
 
     Over blocks in which a joint moves its mean velocity is regressed on its change of position
     per time. The slope is one for a sound driver. It is zero for one that fills in zeros, and
@@ -68,7 +69,8 @@ class VelocityCheck:
         self._count = 0
 
     def add(self, time: float, position: FloatArray, velocity: FloatArray) -> bool:
-        """Count a state, and return whether the velocities are wrong.
+        """
+        Count a state, and return whether the velocities are wrong.
 
         Parameters
         ----------

@@ -15,7 +15,8 @@ __all__ = ["VelocityEstimate"]
 
 
 class VelocityEstimate:
-    """Differences of positions over time, smoothed by a first-order low-pass.
+    """
+    Differences of positions over time, smoothed by a first-order low-pass.
 
     Parameters
     ----------
@@ -46,7 +47,8 @@ class VelocityEstimate:
         self._position = self._velocity = self._nothing
 
     def __call__(self, time: float, position: FloatArray) -> FloatArray:
-        """Return the velocity (n_joints,), rad/s.
+        """
+        Return the velocity (n_joints,), rad/s.
 
         Parameters
         ----------

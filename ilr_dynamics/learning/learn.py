@@ -133,7 +133,8 @@ def read_samples(
 def read_states(
     bag_uri: str | Path, settings: LearningSettings, progress: Progress = ignore_progress
 ) -> Recording:
-    """Read a recording's usable states; parameters and errors as of `read_samples`.
+    """
+    Read a recording's usable states; parameters and errors as of `read_samples`.
 
     When they are read, `READ` of the stage is done.
     """

@@ -49,7 +49,8 @@ _FAREWELL = Duration(seconds=0.1)
 
 
 class ControlLoop:
-    """Joint states in, torques and controller states out, as long as the node is configured.
+    """
+    Joint states in, torques and controller states out, as long as the node is configured.
 
     Parameters
     ----------
@@ -172,7 +173,8 @@ class ControlLoop:
         self._active = True
 
     def deactivate(self) -> None:
-        """Take the torque back at the rate limit, which takes some tenths of a second at most.
+        """
+        Take the torque back at the rate limit, which takes some tenths of a second at most.
 
         Nothing else happens meanwhile, and joint states are answered no more.
         """
@@ -215,7 +217,8 @@ class ControlLoop:
         self._controller.set_feedforward(settings.feedforward(self._physics, self._predictor))
 
     def set_predictor(self, predictor: Predictor, model: str) -> None:
-        """Change over to another learned model between two cycles.
+        """
+        Change over to another learned model between two cycles.
 
         Parameters
         ----------

@@ -26,7 +26,8 @@ ENOUGH_STATES = 0.8
 
 @dataclass(frozen=True)
 class LoopState:
-    """What the control loop is doing now.
+    """
+    What the control loop is doing now.
 
     Attributes
     ----------
@@ -72,7 +73,8 @@ class LoopState:
 def input_warnings(
     state: LoopState, statistics: LoopStatistics, lag: float | None
 ) -> dict[str, str]:
-    """Return what is wrong with the joint states that are answered, by kind.
+    """
+    Return what is wrong with the joint states that are answered, by kind.
 
     Parameters
     ----------
@@ -123,7 +125,8 @@ def loop_status(
 def diagnostic_array(
     name: str, hardware: str, level: bytes, message: str, values: Mapping[str, str]
 ) -> DiagnosticArray:
-    """Return a message with one status.
+    """
+    Return a message with one status.
 
     Parameters
     ----------

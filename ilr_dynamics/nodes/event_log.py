@@ -27,7 +27,8 @@ _MAX_LINE = 3000
 
 
 class EventLog:
-    """Logs the first event of each kind at once, then one a second with a count of the others.
+    """
+    Logs the first event of each kind at once, then one a second with a count of the others.
 
     Nobody may read what a process says: a terminal that was stopped, a hung launch file. rclpy's
     logger would then wait for a reader, whichever thread it is called from, as it keeps the

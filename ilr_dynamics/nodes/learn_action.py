@@ -25,7 +25,8 @@ Report = Callable[[Progressed], None]
 
 
 class LearnAction:
-    """As the service ~/update_model, with progress and cancellation.
+    """
+    As the service ~/update_model, with progress and cancellation.
 
     Parameters
     ----------

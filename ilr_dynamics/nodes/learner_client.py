@@ -28,7 +28,8 @@ _POLL_PERIOD = 0.02
 
 
 class LearnerClient:
-    """One job at a time, of whose process a timer asks how far it is.
+    """
+    One job at a time, of whose process a timer asks how far it is.
 
     Parameters
     ----------
@@ -67,7 +68,8 @@ class LearnerClient:
         on_progress: Callable[[Progressed], None] | None = None,
         owner: object = None,
     ) -> Mapping[str, Any]:
-        """Run a job to its end.
+        """
+        Run a job to its end.
 
         Parameters
         ----------

@@ -22,7 +22,8 @@ Request: TypeAlias = UpdateModel.Request | LoadSnapshot.Request | SaveSnapshot.R
 
 
 def check_texts(request: Request) -> None:
-    """Refuse a request with a text that is longer than any path.
+    """
+    Refuse a request with a text that is longer than any path.
 
     Raises
     ------
@@ -45,7 +46,8 @@ def feedback(progress: Progressed) -> Learn.Feedback:
 
 
 def fill_learned(answer: UpdateModel.Response | Learn.Result, values: Mapping[str, Any]) -> None:
-    """Say what was learned.
+    """
+    Say what was learned.
 
     Parameters
     ----------

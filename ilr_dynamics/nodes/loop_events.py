@@ -14,7 +14,8 @@ __all__ = ["LoopEvents"]
 
 
 class LoopEvents:
-    """One line for each event of the control loop, with the values that tell why.
+    """
+    One line for each event of the control loop, with the values that tell why.
 
     Parameters
     ----------
@@ -58,7 +59,8 @@ class LoopEvents:
             self._log.warning("trust", lambda: _distrust(command, fallback))
 
     def mode(self, mode: Mode, fault: str) -> None:
-        """Say so if the mode has changed, or another fault came after one.
+        """
+        Say so if the mode has changed, or another fault came after one.
 
         A request can end a fault, and the next follow, between two looks.
         """

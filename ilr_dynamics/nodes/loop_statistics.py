@@ -19,7 +19,8 @@ TRUSTED = 0.5
 
 @dataclass
 class LoopStatistics:
-    """Figures gathered since the last `clear`.
+    """
+    Figures gathered since the last `clear`.
 
     Attributes
     ----------
@@ -66,7 +67,8 @@ class LoopStatistics:
         learned: bool,
         saturated: bool,
     ) -> None:
-        """Count one cycle.
+        """
+        Count one cycle.
 
         Parameters
         ----------
@@ -109,7 +111,8 @@ class LoopStatistics:
         return self._intervals / (self._last_time - self._since)
 
     def lag(self, clock: float, steady: float) -> float | None:
-        """How far behind a clock the last stamp was when it came, s; None if none came lately.
+        """
+        How far behind a clock the last stamp was when it came, s; None if none came lately.
 
         Parameters
         ----------
@@ -175,7 +178,8 @@ class LoopStatistics:
 
 
 def _quantile(ordered: FloatArray, share: float) -> float:
-    """Value below which a share of ordered values (n,) lies, linear between them.
+    """
+    Value below which a share of ordered values (n,) lies, linear between them.
 
     As ``np.quantile`` has it, which is mostly Python code of its own: once a second nothing of it
     is in the caches any more, and joint states would wait for it.

@@ -41,7 +41,8 @@ def pose(transform: FloatArray) -> Pose:
 
 
 def arm_markers(shapes: Sequence[VisualShape], frame: str) -> list[Marker]:
-    """Return a marker for each shape, its pose still open.
+    """
+    Return a marker for each shape, its pose still open.
 
     Parameters
     ----------
@@ -60,7 +61,8 @@ def arm_markers(shapes: Sequence[VisualShape], frame: str) -> list[Marker]:
 
 
 class Trail:
-    """Where a point was lately: a path, and a line that fades with age.
+    """
+    Where a point was lately: a path, and a line that fades with age.
 
     Parameters
     ----------
@@ -83,7 +85,8 @@ class Trail:
         self.marker.pose.orientation.w = 1.0
 
     def add(self, time: float, point: FloatArray, history: float, spacing: float) -> None:
-        """Add a point and forget the old ones.
+        """
+        Add a point and forget the old ones.
 
         Parameters
         ----------

@@ -33,7 +33,8 @@ def seconds(stamp: Time | Duration) -> float:
 
 
 def sender(info: Mapping[str, Any]) -> bytes | None:
-    """Return the identity of a message's publisher; None where the middleware does not tell.
+    """
+    Return the identity of a message's publisher; None where the middleware does not tell.
 
     Parameters
     ----------
@@ -45,7 +46,8 @@ def sender(info: Mapping[str, Any]) -> bytes | None:
 
 
 class JointStateReader:
-    """Reads joint states by joint name; the order is looked up only when the names change.
+    """
+    Reads joint states by joint name; the order is looked up only when the names change.
 
     Parameters
     ----------
@@ -67,7 +69,8 @@ class JointStateReader:
     def read(
         self, message: JointState
     ) -> tuple[float, FloatArray, FloatArray | None, FloatArray | None]:
-        """Return time (s), position (n_joints,), rad, velocity, rad/s, and effort, Nm.
+        """
+        Return time (s), position (n_joints,), rad, velocity, rad/s, and effort, Nm.
 
         Velocity or effort are None where the driver measures none: it then sends none or, as
         ros2_control's joint_state_broadcaster does, only NaN.

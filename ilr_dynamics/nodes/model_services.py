@@ -55,7 +55,8 @@ class _Use:
 
 
 class ModelServices:
-    """Learns and loads in the learner process, and hands over the predictors it leaves.
+    """
+    Learns and loads in the learner process, and hands over the predictors it leaves.
 
     The services exist as long as the node, so that an answer can always be given.
 
@@ -95,7 +96,8 @@ class ModelServices:
         limits: LearnerLimits,
         set_predictor: Callable[[Predictor, str], None],
     ) -> None:
-        """Serve from now on.
+        """
+        Serve from now on.
 
         Parameters
         ----------

@@ -21,7 +21,8 @@ REFUSAL = "trajectory refused"
 
 
 class MotionRequests:
-    """The topic ~/joint_trajectory and the services ~/stop and ~/hold.
+    """
+    The topic ~/joint_trajectory and the services ~/stop and ~/hold.
 
     They exist as long as the node, so that an answer can always be given.
 
@@ -43,7 +44,8 @@ class MotionRequests:
         node.create_service(Trigger, "~/hold", self._on_hold)
 
     def connect(self, controller: TrackingController, allow_linear: bool, max_points: int) -> None:
-        """Tell a controller from now on what is asked, between two of its cycles.
+        """
+        Tell a controller from now on what is asked, between two of its cycles.
 
         Parameters
         ----------

@@ -18,7 +18,8 @@ _LOOK_PERIOD = 0.02
 
 
 class Publishers:
-    """Publishers of a topic by number, node and identity.
+    """
+    Publishers of a topic by number, node and identity.
 
     Parameters
     ----------
@@ -35,7 +36,8 @@ class Publishers:
         self._looked = -_LOOK_PERIOD
 
     def named(self) -> tuple[int, tuple[str, ...]]:
-        """Return the number of publishers, and the names of their nodes as far as known.
+        """
+        Return the number of publishers, and the names of their nodes as far as known.
 
         A node with several publishers of the topic is named once, with their number.
         """

@@ -59,7 +59,8 @@ PARAMETERS = (
 
 
 class _Polled(CallbackGroup):
-    """Subscriptions that the executor leaves alone.
+    """
+    Subscriptions that the executor leaves alone.
 
     Waking it for each of a thousand messages a second takes a third of a core; taking them in
     batches and writing them, a tenth.

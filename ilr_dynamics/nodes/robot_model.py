@@ -30,7 +30,8 @@ DESCRIPTION_TOPIC = "/visualizer/robot_description"
 
 @dataclass(frozen=True)
 class RobotModel:
-    """An arm for robot_state_publisher.
+    """
+    An arm for robot_state_publisher.
 
     Attributes
     ----------
@@ -45,7 +46,8 @@ class RobotModel:
 
 
 def read_robot_model(parameter_files: Sequence[Path]) -> RobotModel | None:
-    """Return the arm that the visualizer shows when it is started with these files.
+    """
+    Return the arm that the visualizer shows when it is started with these files.
 
     Parameters
     ----------

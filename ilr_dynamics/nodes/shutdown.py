@@ -11,7 +11,8 @@ __all__ = ["StopRequest"]
 
 
 class StopRequest:
-    """Becomes true with the first SIGINT or SIGTERM.
+    """
+    Becomes true with the first SIGINT or SIGTERM.
 
     For use with ``rclpy.init(signal_handler_options=SignalHandlerOptions.NO)``: rclpy's own
     handlers close the context at once, amid whatever the node is doing.

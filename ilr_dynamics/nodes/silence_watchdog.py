@@ -19,7 +19,8 @@ _CLOCK_TOPIC = "/clock"
 
 
 class SilenceWatchdog:
-    """Calls somebody, again and again, while messages fail to come.
+    """
+    Calls somebody, again and again, while messages fail to come.
 
     The times from tick to tick are summed, by a steady clock, but of none more than a bit: when
     this process itself was held up, its ticks were too, and the messages that wait in its queues

@@ -31,7 +31,8 @@ _PER_JOINT = (
 
 
 class StateMessage:
-    """A ControllerState that is filled again and again.
+    """
+    A ControllerState that is filled again and again.
 
     Parameters
     ----------
@@ -50,7 +51,8 @@ class StateMessage:
     def fill(
         self, stamp: Time, command: Command, controller: str, model: str, loop_time: float
     ) -> None:
-        """Describe one cycle.
+        """
+        Describe one cycle.
 
         Parameters
         ----------
@@ -84,7 +86,8 @@ class StateMessage:
         message.loop_time = loop_time
 
     def let_down(self, torque: FloatArray) -> None:
-        """Describe a torque (n_joints,), Nm, that answers no joint state: the last stays.
+        """
+        Describe a torque (n_joints,), Nm, that answers no joint state: the last stays.
 
         It is what the rigid-body model carries of the arm's weight.
         """

@@ -35,7 +35,8 @@ _TEXT_HEIGHT = 0.03
 
 
 class TorqueBars:
-    """A bar for each joint, up for positive torques: feed-forward and PD in the range of limits.
+    """
+    A bar for each joint, up for positive torques: feed-forward and PD in the range of limits.
 
     Parameters
     ----------

@@ -71,7 +71,8 @@ class Phase(Enum):
 
 
 class TrajectoryPublisher(Node):
-    """Publishes the trajectory whenever the controller holds the arm, as often as asked.
+    """
+    Publishes the trajectory whenever the controller holds the arm, as often as asked.
 
     All times are those of the controller's states, so that a simulation may run at any pace.
     """
@@ -149,7 +150,8 @@ class TrajectoryPublisher(Node):
 
 
 def with_lead_in(motion: JointMotion, start: FloatArray, duration: float) -> JointMotion:
-    """Put a rest at another posture before a motion.
+    """
+    Put a rest at another posture before a motion.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""A serialised JointTrajectory to a path, without an object for each point.
+"""
+A serialised JointTrajectory to a path, without an object for each point.
 
 rclpy makes a message of Python objects in 10 microseconds a point and more: a long trajectory
 would hold up the control loop for many cycles. Where all points have the same fields, which is
@@ -32,7 +33,8 @@ _MAX_NAME = 256
 def read_trajectory(
     data: bytes, joints: Sequence[str], *, max_points: int, allow_linear: bool = False
 ) -> tuple[JointPath, float | None]:
-    """Read a trajectory by joint name.
+    """
+    Read a trajectory by joint name.
 
     Parameters
     ----------

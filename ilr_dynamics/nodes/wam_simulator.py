@@ -51,7 +51,8 @@ _SAME_TIME = 1e-6
 
 
 class WamSimulator(Node):
-    """Joint states out, torques in, the simulated arm in between.
+    """
+    Joint states out, torques in, the simulated arm in between.
 
     The stamps of the joint states count the control cycles from the start of the node, in real
     time and in lock-step, and go on over a reset. Without torques the brakes hold the arm and

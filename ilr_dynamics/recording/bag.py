@@ -221,7 +221,8 @@ def _existing_name(path: Path) -> Path:
 
 
 def _metadata_of_file(path: Path, directories: Sequence[str | Path] | None) -> BagMetadata | None:
-    """Metadata beside a storage file that are its own; None without, or if they cannot be read.
+    """
+    Metadata beside a storage file that are its own; None without, or if they cannot be read.
 
     They name it; or, as it was renamed, the only file that they name is not there.
     """

@@ -342,7 +342,8 @@ def _deserialised(data: bytes) -> Any | None:
 
 
 class _JointOrder:
-    """Where the joints asked for stand in a message, remembered between equal messages.
+    """
+    Where the joints asked for stand in a message, remembered between equal messages.
 
     A message that names a joint twice says nothing of it, as to the controller.
     """

@@ -80,7 +80,8 @@ def find_spikes(
 
 
 def _measured_anew(position: FloatArray) -> NDArray[np.int32]:
-    """States without those that repeat the one before as a driver does that publishes faster.
+    """
+    States without those that repeat the one before as a driver does that publishes faster.
 
     Of those of an arm that stands still, as many are left as of one that moves. Numbers have 32
     bits, as of hours of states these would take a tenth of the memory.
@@ -164,7 +165,8 @@ def _of_block(
 def _beside_lines(
     position: FloatArray, step: FloatArray, slope: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """How far states are beside the lines before, behind and between, (n, n_joints), rad.
+    """
+    How far states are beside the lines before, behind and between, (n, n_joints), rad.
 
     NaN where there is none.
     """

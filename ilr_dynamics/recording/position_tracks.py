@@ -208,7 +208,8 @@ class _Track:
 
 
 def _foreign(position: FloatArray, owner: NDArray[np.int32]) -> tuple[BoolArray, list[int]]:
-    """States of tracks that run beside the arm's, and where the others begin but for the first.
+    """
+    States of tracks that run beside the arm's, and where the others begin but for the first.
 
     Of two tracks that may both be the arm's, neither is. Somebody who fills in zeros, or a
     posture, never moves.
@@ -246,7 +247,8 @@ def _foreign(position: FloatArray, owner: NDArray[np.int32]) -> tuple[BoolArray,
 
 
 def encoder_steps(position: FloatArray) -> FloatArray:
-    """Smallest change of each joint's position: a step of its encoder, rad, shape (n_joints,).
+    """
+    Smallest change of each joint's position: a step of its encoder, rad, shape (n_joints,).
 
     Zero where a joint never moves.
     """

@@ -86,7 +86,8 @@ def judge_stamps(stamp: Stamps) -> tuple[IndexArray, NDArray[np.uint8]]:
 
 
 def short_steps(stamp: Stamps) -> NDArray[np.int32]:
-    """Times between stamps in order, (n - 1,), ns; those beyond two seconds count as these.
+    """
+    Times between stamps in order, (n - 1,), ns; those beyond two seconds count as these.
 
     For medians over an hour: they take half of the memory.
     """
@@ -212,7 +213,8 @@ def _first_of_each(stamp: Stamps, rejection: NDArray[np.uint8]) -> NDArray[np.ui
 
 
 def _longest_rising(stamp: Stamps) -> IndexArray:
-    """Indices of a longest strictly rising subsequence.
+    """
+    Indices of a longest strictly rising subsequence.
 
     Between two places where all before are less than all behind, the others matter nothing: most
     such stretches are one stamp.

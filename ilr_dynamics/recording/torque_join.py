@@ -58,7 +58,8 @@ def join_torques(
 
 
 def _tell_strangers(states: TopicSeries, reason: NDArray[np.uint8]) -> None:
-    """Say of states without a command, that the arm cannot have been there: another's states.
+    """
+    Say of states without a command, that the arm cannot have been there: another's states.
 
     Nobody answers those, so that they would be missing without a word.
     """

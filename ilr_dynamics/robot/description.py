@@ -23,7 +23,8 @@ DESCRIPTION_FOLDER = Path(__file__).parent / "description"
 
 @dataclass(frozen=True, eq=False)
 class RobotDescription:
-    """A serial arm of revolute and continuous joints.
+    """
+    A serial arm of revolute and continuous joints.
 
     Attributes
     ----------
@@ -76,7 +77,8 @@ class RobotDescription:
 
 
 def load_description(robot: str | Path, tool_frame: str = "") -> RobotDescription:
-    """Load the description of an arm.
+    """
+    Load the description of an arm.
 
     Parameters
     ----------

@@ -37,7 +37,8 @@ class DriverEvent(NamedTuple):
 
 
 class TorqueDriver:
-    """Guard between the torque commands of a controller and the drives of an arm.
+    """
+    Guard between the torque commands of a controller and the drives of an arm.
 
     A command that is malformed, beyond the torque limits or late is refused. Without a new valid
     command the last one is held for a short time; then the brakes go on, as they are in the
@@ -73,7 +74,8 @@ class TorqueDriver:
         self._torque = None
 
     def receive(self, now: float, stamp: float, torque: ArrayLike) -> DriverEvent | None:
-        """Take a command, or refuse it.
+        """
+        Take a command, or refuse it.
 
         Parameters
         ----------
@@ -96,7 +98,8 @@ class TorqueDriver:
         return event and self._count(event)
 
     def torque(self, now: float) -> tuple[FloatArray | None, DriverEvent | None]:
-        """Torque for the drives.
+        """
+        Torque for the drives.
 
         Parameters
         ----------

@@ -168,7 +168,8 @@ class DynamicsRegressor:
 
     @cached_property
     def _factors(self) -> tuple[IndexArray, IndexArray]:
-        """Terms that the columns are, (n, C), and those by which they are multiplied.
+        """
+        Terms that the columns are, (n, C), and those by which they are multiplied.
 
         The latter without columns of bodies, (n, C - 10 n).
         """

@@ -18,7 +18,8 @@ __all__ = ["Encoder", "JointSensor"]
 
 @dataclass(frozen=True)
 class Encoder:
-    """Incremental encoder on a motor, and the low-pass of the velocity differenced from it.
+    """
+    Incremental encoder on a motor, and the low-pass of the velocity differenced from it.
 
     Parameters
     ----------
@@ -43,7 +44,8 @@ class Encoder:
 
 
 class JointSensor:
-    """Joint position and velocity as a driver reads them once a cycle.
+    """
+    Joint position and velocity as a driver reads them once a cycle.
 
     Parameters
     ----------
@@ -76,7 +78,8 @@ class JointSensor:
         return self._position, self._velocity
 
     def read(self, position: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Read the joints, one cycle after the reading before.
+        """
+        Read the joints, one cycle after the reading before.
 
         Parameters
         ----------

@@ -16,7 +16,8 @@ __all__ = ["JointFriction"]
 
 @dataclass(frozen=True, eq=False)
 class JointFriction:
-    """Dry friction that depends on position, load and speed, and viscous friction.
+    """
+    Dry friction that depends on position, load and speed, and viscous friction.
 
     The dry friction level of a joint at angle q and speed v that carries the torque l is
 
@@ -77,7 +78,8 @@ class JointFriction:
     def dry_level(
         self, position: FloatArray, velocity: FloatArray, load: FloatArray
     ) -> FloatArray:
-        """Torque below which a joint sticks, and which opposes it when it slips.
+        """
+        Torque below which a joint sticks, and which opposes it when it slips.
 
         Parameters
         ----------
@@ -98,7 +100,8 @@ class JointFriction:
     def smooth_torque(
         self, position: FloatArray, velocity: FloatArray, load: FloatArray, width: float
     ) -> FloatArray:
-        """Friction torque of a moving joint, with tanh(v / width) for the sign of the velocity.
+        """
+        Friction torque of a moving joint, with tanh(v / width) for the sign of the velocity.
 
         Parameters
         ----------

@@ -28,7 +28,8 @@ def inverse_kinematics(
     tolerance: float = 1e-9,
     max_iterations: int = 200,
 ) -> FloatArray:
-    """Joint angles that bring the tool to a point and stay near a resting posture otherwise.
+    """
+    Joint angles that bring the tool to a point and stay near a resting posture otherwise.
 
     Each step is J^+ e + (I - J^+ J) (q_rest - q) with J^+ = J^T (J J^T + d I)^-1 and a damping d
     that vanishes with the error e (Nakamura and Hanafusa, 1986; Siciliano, 1990). At convergence

@@ -23,7 +23,8 @@ _ARITHMETIC = 1e-12
 
 @dataclass(frozen=True)
 class LinkInertial:
-    """What is known of a link's mass.
+    """
+    What is known of a link's mass.
 
     Attributes
     ----------
@@ -38,7 +39,8 @@ class LinkInertial:
 
 
 def read_link_inertial(path: Path, link: ElementTree.Element) -> LinkInertial:
-    """Read the inertial of a link.
+    """
+    Read the inertial of a link.
 
     Parameters
     ----------

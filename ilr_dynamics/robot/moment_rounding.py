@@ -33,7 +33,8 @@ def tensor_of(values: Mapping[str, float]) -> FloatArray:
 
 
 def rounding_of(texts: Mapping[str, str]) -> FloatArray:
-    """Return by how much the moments may have been rounded.
+    """
+    Return by how much the moments may have been rounded.
 
     A tensor is published to a number of decimals or of significant digits, the same for all its
     moments, and zeros at the end get lost: the moment with the most tells how many there were.

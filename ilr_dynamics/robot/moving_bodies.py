@@ -15,7 +15,8 @@ __all__ = ["check_bodies", "links_fixed_to", "read_inertials"]
 
 
 def links_fixed_to(link: str, fixed: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return a link and those that fixed joints hang on it, each after the one it hangs on.
+    """
+    Return a link and those that fixed joints hang on it, each after the one it hangs on.
 
     Parameters
     ----------
@@ -33,7 +34,8 @@ def links_fixed_to(link: str, fixed: Mapping[str, Sequence[str]]) -> list[str]:
 def read_inertials(
     path: Path, root: ElementTree.Element, links: Sequence[str]
 ) -> dict[str, LinkInertial]:
-    """Read the inertials of the links that moving joints carry.
+    """
+    Read the inertials of the links that moving joints carry.
 
     Raises
     ------
@@ -53,7 +55,8 @@ def check_bodies(
     bodies: Mapping[str, Sequence[str]],
     inertials: Mapping[str, LinkInertial],
 ) -> list[str]:
-    """Check that each moving joint moves a mass of its own.
+    """
+    Check that each moving joint moves a mass of its own.
 
     A body without mass between two joints would be legal, as in a universal joint; but in an arm
     it is one whose mass is not known.

@@ -29,7 +29,8 @@ def build_mujoco_model(
     armature: ArrayLike = 0.0,
     damping: ArrayLike = 0.0,
 ) -> mujoco.MjModel:
-    """Build the model that MuJoCo simulates, without dry friction.
+    """
+    Build the model that MuJoCo simulates, without dry friction.
 
     Moments of inertia that rounding made such as no body has, which MuJoCo does not take, are
     changed by as little. It has no shapes: their meshes may be missing, they would collide with

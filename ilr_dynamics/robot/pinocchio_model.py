@@ -15,7 +15,8 @@ __all__ = ["pinocchio_model"]
 
 
 def pinocchio_model(description: RobotDescription) -> pinocchio.Model:
-    """Return the model of an arm, in which each joint's position is one angle.
+    """
+    Return the model of an arm, in which each joint's position is one angle.
 
     Pinocchio has cosine and sine of a continuous joint for its position.
 

@@ -36,7 +36,8 @@ class Measurement(NamedTuple):
 
 
 class WamPlant:
-    """An arm with friction, gears and encoders, simulated by MuJoCo.
+    """
+    An arm with friction, gears and encoders, simulated by MuJoCo.
 
     A loop in lock-step is ``measurement = plant.reset()`` and then, a cycle each,
     ``measurement = plant.step(torque)``.
@@ -107,7 +108,8 @@ class WamPlant:
         return np.array(self._data.qvel)
 
     def reset(self, position: ArrayLike | None = None) -> Measurement:
-        """Put the arm at rest in its start posture, without torque.
+        """
+        Put the arm at rest in its start posture, without torque.
 
         Parameters
         ----------
@@ -129,7 +131,8 @@ class WamPlant:
         return Measurement(0.0, *measured, self._pending_torque)
 
     def step(self, torque: ArrayLike) -> Measurement:
-        """Advance one control cycle.
+        """
+        Advance one control cycle.
 
         Parameters
         ----------

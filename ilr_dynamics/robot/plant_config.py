@@ -20,7 +20,8 @@ __all__ = ["PlantConfig", "load_plant_config"]
 
 @dataclass(frozen=True, eq=False)
 class PlantConfig:
-    """What the simulated arm has beyond its rigid bodies.
+    """
+    What the simulated arm has beyond its rigid bodies.
 
     Parameters
     ----------
@@ -103,7 +104,8 @@ class PlantConfig:
 
 
 def load_plant_config(robot: str | Path) -> PlantConfig:
-    """Load the numbers of a simulated arm.
+    """
+    Load the numbers of a simulated arm.
 
     Parameters
     ----------

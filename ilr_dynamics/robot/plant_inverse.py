@@ -16,7 +16,8 @@ _SIGN_WIDTH = 0.002
 
 
 class PlantInverse:
-    """Torque that the simulated arm needs for a motion, with a smooth sign in its dry friction.
+    """
+    Torque that the simulated arm needs for a motion, with a smooth sign in its dry friction.
 
     Parameters
     ----------

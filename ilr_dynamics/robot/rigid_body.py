@@ -17,7 +17,8 @@ __all__ = ["RigidBodyModel"]
 
 
 class RigidBodyModel:
-    """An arm as rigid bodies: masses and inertias of its URDF, no friction, no rotor inertia.
+    """
+    An arm as rigid bodies: masses and inertias of its URDF, no friction, no rotor inertia.
 
     Joint vectors have shape (n_joints,) in the order of ``description.joint_names``; Cartesian
     vectors are given in the base frame. An object holds scratch memory: use one per thread.
@@ -52,7 +53,8 @@ class RigidBodyModel:
     def inverse_dynamics(
         self, position: ArrayLike, velocity: ArrayLike, acceleration: ArrayLike
     ) -> FloatArray:
-        """Torque that a motion takes, by the recursive Newton-Euler algorithm.
+        """
+        Torque that a motion takes, by the recursive Newton-Euler algorithm.
 
         Parameters
         ----------
@@ -68,7 +70,8 @@ class RigidBodyModel:
         return np.array(pinocchio.rnea(self._model, self._data, *motion))
 
     def gravity(self, position: ArrayLike) -> FloatArray:
-        """Torque that holds the arm still.
+        """
+        Torque that holds the arm still.
 
         Parameters
         ----------
@@ -85,7 +88,8 @@ class RigidBodyModel:
         )
 
     def gravity_columns(self, position: ArrayLike) -> FloatArray:
-        """What each direction of gravity does to the torque that holds the arm still.
+        """
+        What each direction of gravity does to the torque that holds the arm still.
 
         A weight acts at the centre of all masses: the columns are -m J(q)^T, with J its Jacobian.
 
@@ -105,7 +109,8 @@ class RigidBodyModel:
     def last_body_columns(
         self, position: ArrayLike, velocity: ArrayLike, acceleration: ArrayLike
     ) -> FloatArray:
-        """What a load that the last joint carries does to the torque.
+        """
+        What a load that the last joint carries does to the torque.
 
         Parameters
         ----------
@@ -123,7 +128,8 @@ class RigidBodyModel:
     def body_columns(
         self, position: ArrayLike, velocity: ArrayLike, acceleration: ArrayLike
     ) -> FloatArray:
-        """What the inertial parameters of all bodies do to the torque.
+        """
+        What the inertial parameters of all bodies do to the torque.
 
         Parameters
         ----------
@@ -139,7 +145,8 @@ class RigidBodyModel:
         return np.array(pinocchio.computeJointTorqueRegressor(self._model, self._data, *motion))
 
     def tool_position(self, position: ArrayLike) -> FloatArray:
-        """Tool point.
+        """
+        Tool point.
 
         Parameters
         ----------
@@ -157,7 +164,8 @@ class RigidBodyModel:
         )
 
     def tool_jacobian(self, position: ArrayLike) -> FloatArray:
-        """Derivative of the tool point by the joint angles.
+        """
+        Derivative of the tool point by the joint angles.
 
         Parameters
         ----------
@@ -179,7 +187,8 @@ class RigidBodyModel:
         return np.array(jacobian[:3])
 
     def link_pose(self, position: ArrayLike, link: str) -> FloatArray:
-        """Pose of a link.
+        """
+        Pose of a link.
 
         Parameters
         ----------
@@ -203,7 +212,8 @@ class RigidBodyModel:
         return np.array(pinocchio.updateFramePlacement(self._model, self._data, frame).homogeneous)
 
     def arm_points(self, position: ArrayLike) -> FloatArray:
-        """Origins of the base, the joints and the tool: the arm as a line to draw.
+        """
+        Origins of the base, the joints and the tool: the arm as a line to draw.
 
         Parameters
         ----------

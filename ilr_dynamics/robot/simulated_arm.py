@@ -14,7 +14,8 @@ __all__ = ["SimulatedArm"]
 
 
 class SimulatedArm:
-    """A plant that is only reached through a driver, as an arm is.
+    """
+    A plant that is only reached through a driver, as an arm is.
 
     Parameters
     ----------
@@ -52,7 +53,8 @@ class SimulatedArm:
         self.measurement = self.plant.reset()
 
     def command(self, stamp: float, torque: ArrayLike) -> DriverEvent | None:
-        """Send a torque to the driver.
+        """
+        Send a torque to the driver.
 
         Parameters
         ----------
@@ -69,7 +71,8 @@ class SimulatedArm:
         return self.driver.receive(self.time, stamp, torque)
 
     def advance(self) -> DriverEvent | None:
-        """Let one control cycle pass.
+        """
+        Let one control cycle pass.
 
         Returns
         -------

@@ -17,7 +17,8 @@ _USUAL = ("tool0", "flange")
 
 
 def named_tool_frame(path: Path, name: str, carried: Sequence[str]) -> str:
-    """Return the name of a link that a moving joint carries.
+    """
+    Return the name of a link that a moving joint carries.
 
     Raises
     ------
@@ -38,7 +39,8 @@ def find_tool_frame(
     fixed: Mapping[str, Sequence[str]],
     inertials: Mapping[str, LinkInertial],
 ) -> tuple[str, str]:
-    """Find the tool frame among the ends of what the last joint moves.
+    """
+    Find the tool frame among the ends of what the last joint moves.
 
     That is the only end, or the only one with mass beyond where ends part. Otherwise all of them
     move as one, so that torques do not depend on the choice: a usual name, or the first by name.

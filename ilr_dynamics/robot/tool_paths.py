@@ -36,7 +36,8 @@ _KINEMATICS_RATE = 50.0
 
 @dataclass(frozen=True, eq=False)
 class ToolPath:
-    """A periodic path around a centre that starts smoothly.
+    """
+    A periodic path around a centre that starts smoothly.
 
     x(t) = centre + offset + s(t) (bias + amplitude sin(harmonic w t + phase)) for each axis, with
     w = 2 pi / period and s(t) = smoothstep(t / start_up).
@@ -73,7 +74,8 @@ class ToolPath:
             object.__setattr__(self, key, read_only(getattr(self, key)))
 
     def position(self, time: ArrayLike) -> FloatArray:
-        """Tool point relative to the centre.
+        """
+        Tool point relative to the centre.
 
         Parameters
         ----------
@@ -91,7 +93,8 @@ class ToolPath:
         return self.offset + self._blend(time) * swing
 
     def sway(self, time: ArrayLike) -> FloatArray:
-        """Unit oscillation with the path's period, that starts as smoothly.
+        """
+        Unit oscillation with the path's period, that starts as smoothly.
 
         Parameters
         ----------
@@ -117,7 +120,8 @@ def _experiments() -> dict[str, Any]:
 
 
 def resting_posture(n_joints: int) -> FloatArray:
-    """Joint angles that the paths of an arm are centred on.
+    """
+    Joint angles that the paths of an arm are centred on.
 
     Parameters
     ----------
@@ -143,7 +147,8 @@ def training_periods() -> tuple[float, ...]:
 
 
 def figure_eight(period: float) -> ToolPath:
-    """Figure-eight of any period.
+    """
+    Figure-eight of any period.
 
     Parameters
     ----------
@@ -170,7 +175,8 @@ def tool_path_names() -> tuple[str, ...]:
 
 
 def tool_path(name: str) -> ToolPath:
-    """Path of a name.
+    """
+    Path of a name.
 
     Parameters
     ----------
@@ -196,7 +202,8 @@ def tool_path(name: str) -> ToolPath:
 
 
 def joint_path(path: ToolPath, model: RigidBodyModel, rate: float) -> JointMotion:
-    """Joint motion whose tool point follows a path.
+    """
+    Joint motion whose tool point follows a path.
 
     Parameters
     ----------

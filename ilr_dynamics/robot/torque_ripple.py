@@ -16,7 +16,8 @@ __all__ = ["TorqueRipple"]
 
 @dataclass(frozen=True, eq=False)
 class TorqueRipple:
-    """Torque that varies with the angle of the motor, as from slots and magnets.
+    """
+    Torque that varies with the angle of the motor, as from slots and magnets.
 
     Parameters
     ----------

@@ -17,7 +17,8 @@ __all__ = ["Transmission"]
 
 @dataclass(frozen=True, eq=False)
 class Transmission:
-    """Rigid coupling theta = G q of motor angles theta to joint angles q.
+    """
+    Rigid coupling theta = G q of motor angles theta to joint angles q.
 
     Virtual work gives the joint torque G^T tau of motor torques tau.
 
@@ -68,7 +69,8 @@ class Transmission:
 
     @cached_property
     def reflected_inertia(self) -> FloatArray:
-        """Rotor inertia felt at each joint [kg m^2], shape (n_joints,).
+        """
+        Rotor inertia felt at each joint [kg m^2], shape (n_joints,).
 
         The diagonal of G^T J G. The rest is zero where the two motors of a differential are alike.
         """

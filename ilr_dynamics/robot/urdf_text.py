@@ -25,7 +25,8 @@ def root_link(description: RobotDescription) -> str:
 
 
 def urdf_text(description: RobotDescription, joints: Sequence[str]) -> str:
-    """Return the URDF of an arm with other names for its moving joints.
+    """
+    Return the URDF of an arm with other names for its moving joints.
 
     Parameters
     ----------

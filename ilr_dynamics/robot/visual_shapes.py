@@ -31,7 +31,8 @@ class ShapeKind(Enum):
 
 @dataclass(frozen=True, eq=False)
 class VisualShape:
-    """One visual element of a URDF.
+    """
+    One visual element of a URDF.
 
     Attributes
     ----------
@@ -58,7 +59,8 @@ class VisualShape:
 
 
 def visual_shapes(description: RobotDescription) -> tuple[VisualShape, ...]:
-    """Read the visual elements of an arm.
+    """
+    Read the visual elements of an arm.
 
     Parameters
     ----------

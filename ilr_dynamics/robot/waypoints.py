@@ -31,7 +31,8 @@ class Waypoints(NamedTuple):
 
 
 def read_waypoints(path: str | Path) -> Waypoints:
-    """Read waypoints from a CSV or YAML file.
+    """
+    Read waypoints from a CSV or YAML file.
 
     A CSV file has the header ``time,<joint>,<joint>,...`` and a row for each waypoint. A YAML file
     holds ``joint_names`` and ``points``, each with ``time_from_start`` and ``positions``.
@@ -72,7 +73,8 @@ def read_waypoints(path: str | Path) -> Waypoints:
 
 
 def smooth_motion(waypoints: Waypoints, rate: float) -> JointMotion:
-    """Pass through waypoints smoothly, from rest to rest.
+    """
+    Pass through waypoints smoothly, from rest to rest.
 
     Parameters
     ----------

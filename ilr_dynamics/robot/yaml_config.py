@@ -19,7 +19,8 @@ T = TypeVar("T")
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """Read a YAML file that holds a mapping.
+    """
+    Read a YAML file that holds a mapping.
 
     Parameters
     ----------
@@ -45,7 +46,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 def build(cls: type[T], values: object, where: str) -> T:
-    """Build a dataclass from a mapping with exactly its fields.
+    """
+    Build a dataclass from a mapping with exactly its fields.
 
     Parameters
     ----------
