@@ -18,7 +18,7 @@ __all__ = ["Gains", "pd_torque"]
 @dataclass(frozen=True, slots=True, eq=False)
 class Gains:
     """
-    Gains per joint, each of shape (n_joints,).
+    PD gains per joint, each of shape (n_joints,).
 
     Attributes
     ----------
@@ -50,7 +50,11 @@ def pd_torque(
 
     Parameters
     ----------
+    gains : Gains
+        Stiffness kp and damping kd.
+    reference : Reference
+        Desired state q_d, qd_d.
     position, velocity : ndarray of shape (n_joints,)
-        Measured, rad and rad/s.
+        Measured q and qd, rad and rad/s.
     """
     return gains.kp * (reference.position - position) + gains.kd * (reference.velocity - velocity)

@@ -80,7 +80,7 @@ class MotionRequests:
             "trajectory accepted",
             f"trajectory of {len(path.times)} points and {path.end:.2f} s accepted",
         )
-        if path.stops_on_the_way:
+        if path.stops_at_every_point:
             self._log.warning(
                 "stops on the way",
                 f"the arm stops at each of the trajectory's {len(path.times)} points, as their "
