@@ -106,7 +106,7 @@ def test_torques_that_never_change_are_refused_with_the_joints_names(result_of, 
 
 def test_torques_in_hundredths_of_the_unit_are_refused(result_of):
     result = result_of(0.01)
-    assert "of what the rigid-body model needs; expected at least 0.3" in result["refusal"]
+    assert "times those of the rigid-body model; expected at least 0.3" in result["refusal"]
 
 
 @pytest.mark.parametrize(
