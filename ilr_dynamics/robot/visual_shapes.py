@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Shapes of an arm's links, to draw it."""
+"""Visual shapes of an arm's links, read from its URDF."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _GREY = "0.7 0.7 0.7 1"
 
 
 class ShapeKind(Enum):
-    """Geometry of a shape."""
+    """Kind of geometry of a shape."""
 
     BOX = "box"
     CYLINDER = "cylinder"
@@ -32,16 +32,16 @@ class ShapeKind(Enum):
 @dataclass(frozen=True, eq=False)
 class VisualShape:
     """
-    One visual element of a URDF.
+    Visual element of a URDF.
 
     Attributes
     ----------
     link : str
         Link that the shape belongs to.
     kind : ShapeKind
-        Its geometry.
+        Kind of its geometry.
     size : ndarray of shape (3,)
-        Extent along the axes of the shape [m]; of a mesh its scale [-].
+        Extent along the axes of the shape [m]; for a mesh its scale [-].
     pose : ndarray of shape (4, 4)
         Homogeneous transform from the shape to its link [m].
     colour : ndarray of shape (4,)
@@ -65,7 +65,7 @@ def visual_shapes(description: RobotDescription) -> tuple[VisualShape, ...]:
     Parameters
     ----------
     description : RobotDescription
-        The arm.
+        Description of the arm.
 
     Returns
     -------
