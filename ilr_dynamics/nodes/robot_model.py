@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What robot_state_publisher needs to show the visualizer's arm as a robot model."""
+"""Robot description of the visualizer's arm for robot_state_publisher and RViz."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from ilr_dynamics.robot.urdf_text import root_link, urdf_text
 
 __all__ = ["DESCRIPTION_TOPIC", "SHOWN_ARM", "RobotModel", "read_robot_model"]
 
-# Parameters of /visualizer that say which arm is shown.
+# Parameters of /visualizer that select the arm.
 SHOWN_ARM = (
     *ARM,
     STATE_TOPIC,
-    Row("frame", "base", "frame that everything is given in", read_only=True),
+    Row("frame", "base", "frame of all markers and paths", read_only=True),
 )
 
-# Not /robot_description: there ros2_control looks for its hardware, and RViz would find the
-# description of a driver, whose frames need not hang together with those of the markers.
+# Not /robot_description: ros2_control reads its hardware from there, and RViz would find the
+# description of a driver, whose frames may not be connected to those of the markers.
 DESCRIPTION_TOPIC = "/visualizer/robot_description"
 
 
 @dataclass(frozen=True)
 class RobotModel:
     """
-    An arm for robot_state_publisher.
+    Arm for robot_state_publisher.
 
     Attributes
     ----------
     urdf : str
-        Its URDF, with the joint names of messages.
+        URDF of the arm, with the joint names in messages.
     state_topic : str
-        Topic of its joint states.
+        Topic of the joint states.
     """
 
     urdf: str
@@ -52,20 +52,20 @@ def read_robot_model(parameter_files: Sequence[Path]) -> RobotModel | None:
     Parameters
     ----------
     parameter_files : sequence of Path
-        ROS parameter files; what a later one says goes before.
+        ROS parameter files; later ones take precedence.
 
     Returns
     -------
     RobotModel or None
-        None if the visualizer's frame is not the arm's first link: nothing would tell RViz where
-        one is in the other.
+        None if the visualizer's frame is not the arm's first link: RViz would not know the
+        transform between them.
 
     Raises
     ------
     InvalidParameterError
         If a parameter has the wrong type.
     RobotDescriptionError
-        If a file cannot be read, or there are not as many names as joints.
+        If a file cannot be read, or the number of names is not that of the joints.
     """
     values = read_complete_parameters(parameter_files, "/visualizer", SHOWN_ARM)
     description = load_description(values["robot"], values["tool_frame"])

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Node /visualizer: the arm, its tool point's paths, its torques, and what the model knows."""
+"""Node /visualizer: markers of the arm, its tool point's paths, its torques and its model."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ PARAMETERS = (
         "whether the arm itself is drawn; false where RViz shows a robot model of it",
         read_only=True,
     ),
-    Row("rate", 15.0, "pictures a second", "Hz", 1.0, 30.0, read_only=True),
+    Row("rate", 15.0, "pictures per second", "Hz", 1.0, 30.0, read_only=True),
     Row("history", 6.0, "length of the shown paths", "s", 0.1, 60.0),
-    Row("point_rate", 25.0, "largest number of path points a second", "Hz", 1.0, 100.0),
+    Row("point_rate", 25.0, "largest number of path points per second", "Hz", 1.0, 100.0),
 )
 
 _COLOURS = {"desired": (0.1, 0.4, 0.9), "measured": (0.9, 0.3, 0.1)}
@@ -58,7 +58,7 @@ _LOG_PERIOD = 1.0
 
 
 class Visualizer(Node):
-    """Markers and paths, made anew at a steady rate while somebody looks at them."""
+    """Node that publishes markers and paths at a steady rate while there are subscribers."""
 
     def __init__(self) -> None:
         super().__init__("visualizer")
@@ -84,7 +84,7 @@ class Visualizer(Node):
             name: self.create_publisher(Path, f"~/{name}_path", qos.STATUS) for name in _COLOURS
         }
         if values["arm_markers"]:
-            # Raw, because of 500 joint states a second only those drawn are worth reading.
+            # Raw: of 500 joint states per second only those that are drawn are deserialised.
             self.create_subscription(
                 JointState,
                 values["state.topic"],
@@ -138,7 +138,7 @@ class Visualizer(Node):
                 publisher.publish(self._trails[name].path)
 
     def _state_markers(self) -> list[Marker]:
-        """Torques, confidence and local models as the controller last told."""
+        """Markers of torques, confidence and local models in the last controller state."""
         state = self._state
         if state is None or state.mode == ControllerState.WAITING:
             return []
@@ -152,10 +152,10 @@ class Visualizer(Node):
                 state.pd_torque,
             )
         ]
-        told = [vector for vector in vectors if vector is not None]
-        if len(told) < len(vectors):
+        known = [vector for vector in vectors if vector is not None]
+        if len(known) < len(vectors):
             return []
-        position, velocity, acceleration, feedforward, pd = told
+        position, velocity, acceleration, feedforward, pd = known
         learned = bool(state.model) and state.controller == "ilr"
         text = f"{_MODES[state.mode]}, {state.controller}"
         if learned:
@@ -177,7 +177,7 @@ class Visualizer(Node):
         ]
 
     def _posed_arm(self) -> list[Marker]:
-        """Markers of the arm in its newest posture; none unless that is known."""
+        """Markers of the arm in its newest posture; none if it is not known."""
         if self._joint_state is None:
             return []
         state = deserialize_message(self._joint_state, JointState)
@@ -190,7 +190,7 @@ class Visualizer(Node):
 
 
 def main(args: list[str] | None = None) -> int:
-    """Show the arm until SIGINT or SIGTERM; 1 if the parameters are no good."""
+    """Show the arm until SIGINT or SIGTERM; 1 if the parameters are not valid."""
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     stop = StopRequest()
     executor = SingleThreadedExecutor()

@@ -112,7 +112,7 @@ def test_gap_across_a_clear_is_seen_and_one_across_a_pause_is_not():
     statistics.clear()
     add(statistics, 0.05)
     assert statistics.summary(1.0)["largest gap [ms]"] == "50.00"
-    statistics.forget()
+    statistics.restart()
     add(statistics, 9.0)
     assert statistics.summary(1.0)["largest gap [ms]"] == "0.00"
 
