@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Command-line options of programs that learn, with the node's parameters as their defaults."""
+"""Command-line options of programs that learn; defaults are the node's parameters."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ NODE = "/inverse_dynamics"
 
 
 def add_learning_options(parser: argparse.ArgumentParser) -> None:
-    """Add the arm, its recordings and the size of the model to a parser."""
+    """Add options for the arm, its recordings and the size of the model to a parser."""
     parser.add_argument(
         "--params-file",
         type=Path,
         metavar="FILE",
-        help=f"parameters of {NODE}: learn as that node does, but for what other options say",
+        help=f"parameters of {NODE}: learn as that node does, except for other options",
     )
     parser.add_argument(
         "--joints",
@@ -39,14 +39,14 @@ def add_learning_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--robot",
         metavar="ARM",
-        help="arm of the package or path of a URDF file: identify its rigid bodies and friction "
-        "too, for where no local model has data",
+        help="arm of the package or path of a URDF file: also identify its rigid bodies and "
+        "friction, which predict where no local model has data",
     )
     parser.add_argument(
         "--driver-compensates-gravity",
         action=argparse.BooleanOptionalAction,
         default=False,
-        help="whether the driver adds the gravity torque to what it is sent",
+        help="whether the driver adds the gravity torque to the command",
     )
     parser.add_argument(
         "--components",
@@ -59,7 +59,7 @@ def add_learning_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _settings_of_arm(robot: str, settings: LearningSettings) -> LearningSettings:
-    """Joints and limits of an arm that is named without a parameter file."""
+    """Settings with the joints and limits of an arm given without a parameter file."""
     arm = load_description(robot)
     samples = replace(
         settings.samples,
@@ -75,13 +75,19 @@ def parse_learning_options(
     """
     Parse a command line with the options of `add_learning_options`.
 
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Parser with these options.
+    arguments : sequence of str, optional
+        Command line without the program's name; by default that of the process.
+
     Returns
     -------
     options : argparse.Namespace
-        All options, as they are or as the parameter file has them.
+        All options, by the command line or by the parameter file.
     settings : LearningSettings
-        What they mean for the learner. Files may lie anywhere: who types their names may open
-        them.
+        Settings of the learner. All directories are allowed, as the user names the files.
 
     Raises
     ------
@@ -115,7 +121,7 @@ def parse_learning_options(
         settings,
         joint_names=tuple(options.joints),
         robot=options.robot,
-        # A link of the file's arm need not be one of another.
+        # The tool frame in the file is a link of the file's arm only.
         tool_frame=settings.tool_frame if options.robot == settings.robot else "",
         driver_compensates_gravity=options.driver_compensates_gravity,
         model={

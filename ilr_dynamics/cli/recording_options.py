@@ -15,12 +15,12 @@ def add_recording_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--command-topic",
         default="/joint_torque_command",
-        help="topic of the commanded torques; '' to take the efforts of the joint states",
+        help="topic of the commanded torques; '' to use the efforts of the joint states",
     )
     parser.add_argument(
         "--sample-rate",
         type=float,
         default=100.0,
         metavar="HZ",
-        help="samples to take from a second of recording; 0 for all (default: %(default)s)",
+        help="samples per second of recording; 0 for all (default: %(default)s)",
     )
