@@ -63,7 +63,7 @@ def test_torques_of_the_arm_are_learned(result_of):
 @pytest.mark.parametrize(
     ("factor", "limit", "text"),
     [
-        (-1.0, LIMITS, "times as far from those of the rigid-body model as no torque"),
+        (-1.0, LIMITS, "times as far from those of the rigid-body model as zero torque"),
         (10.0, None, "expected at most 1.5 times"),
         (10.0, [500.0, 50.0, 500.0, 500.0], "states have a torque at or beyond its limit"),
     ],
