@@ -27,7 +27,7 @@ MAX_SHOWN = 500
 STORAGE_SUFFIXES = {".mcap": "mcap", ".db3": "sqlite3"}
 STORAGES = tuple(STORAGE_SUFFIXES.values())
 PACKED_SUFFIX = ".zstd"
-REINDEX = "ros2 bag reindex FOLDER makes it anew from the files that are there"
+REINDEX = "ros2 bag reindex FOLDER creates it from the files that exist"
 COMPRESSION_MODES = ("none", "file", "message")
 # The faster loader from libyaml, where it is installed.
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

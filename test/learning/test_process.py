@@ -207,10 +207,10 @@ while True:
     "code, message",
     [
         ("print('hello')", "the learner printed b'hello'; expected a JSON event"),
-        ("print('{}', flush=True); import time; time.sleep(60)", "said b'{}'"),
-        ("print('[1]')", "said b'[1]'"),
+        ("print('{}', flush=True); import time; time.sleep(60)", "printed b'{}'"),
+        ("print('[1]')", "printed b'[1]'"),
         ('print(\'{"event": "progress"}\')', "expected a JSON event"),
-        ("import sys; sys.stdout.write('x' * 3_000_000)", "said b'xxx"),
+        ("import sys; sys.stdout.write('x' * 3_000_000)", "printed b'xxx"),
         ("import sys; sys.stdout.buffer.write(bytes(range(256)))", "expected a JSON event"),
         ("", "ended without a result (exit code 0; nothing in its log)"),
         ("raise SystemExit('no licence')", "(exit code 1; no licence)"),
