@@ -119,7 +119,7 @@ def loop_status(
     warnings = {
         "no joint states": not cycles,
         f"{statistics.unusable} joint states not answered": statistics.unusable,
-        "nobody listens to the torque": not state.listeners,
+        "no subscriber to the torque": not state.listeners,
         "a torque at its limit": statistics.saturated,
         "no model is loaded": state.without_model,
         "the learned model is not trusted": statistics.unsure > TRUSTED * cycles,

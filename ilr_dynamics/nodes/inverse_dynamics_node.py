@@ -209,7 +209,7 @@ class InverseDynamicsNode(LifecycleNode):
         if not state.active:
             return
         if not state.listeners:
-            self._log.warning("listeners", "nobody listens to the torque command")
+            self._log.warning("listeners", "no subscriber to the torque command")
         for kind, text in input_warnings(state, statistics, lag).items():
             self._log.warning(kind, text)
 

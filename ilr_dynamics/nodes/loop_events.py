@@ -37,7 +37,7 @@ class LoopEvents:
         self._log.info(
             "velocity",
             lambda: (
-                "joint states hold no velocities: positions are differentiated, with a low-pass "
+                "joint states have no velocities: positions are differentiated, with a low-pass "
                 f"of {cutoff:g} Hz (velocity_filter.cutoff)"
             ),
         )
@@ -88,9 +88,9 @@ def _saturation(command: Command, limits: JointLimits) -> str:
 def _distrust(command: Command, fallback: str) -> str:
     feedforward = command.feedforward
     return (
-        f"the learned model does not know the torque at {_text(command.reference.position)} rad: "
-        f"share {feedforward.gate:.2f} of it used (weight of the unseen "
-        f"{feedforward.unseen_weight:.2f}, std {_text(feedforward.std)} Nm), the rest: {fallback}"
+        f"the learned torque is too uncertain at {_text(command.reference.position)} rad: "
+        f"share {feedforward.gate:.2f} of it used (weight of the unseen component "
+        f"{feedforward.unseen_weight:.2f}, std {_text(feedforward.std)} Nm), fallback: {fallback}"
     )
 
 

@@ -291,14 +291,14 @@ class JointStateDecoder:
                 layouts.append(found)
             layout = layouts[known]
             known += 1
-            alike = left & layout.matching(data)
-            if alike.any():
-                left &= ~alike
-                every = alike.all()
+            matched = left & layout.matching(data)
+            if matched.any():
+                left &= ~matched
+                every = matched.all()
                 self._decode_rows(
                     layout,
-                    rows if every else rows[alike],
-                    data if every else data[alike],
+                    rows if every else rows[matched],
+                    data if every else data[matched],
                     block,
                 )
         return [int(row) for row in rows[left]]

@@ -45,7 +45,7 @@ class JointStateLayout:
         First byte and number of the values of position, velocity and effort.
     template : ndarray of shape (size,), uint8
         One message of this layout.
-    alike : ndarray of shape (size,), bool
+    common : ndarray of shape (size,), bool
         Mask of the bytes that are equal in all messages of this layout: frame, names and numbers
         of values.
     """
@@ -53,7 +53,7 @@ class JointStateLayout:
     names: tuple[str, ...]
     places: dict[str, tuple[int, int]]
     template: Bytes
-    alike: BoolArray
+    common: BoolArray
 
     @classmethod
     def of(cls, data: bytes) -> Self | None:
@@ -67,8 +67,8 @@ class JointStateLayout:
     def _parse(cls, data: bytes) -> Self | None:
         if data[:2] != HEAD:
             return None
-        alike = np.ones(len(data), dtype=bool)
-        alike[2 : STAMP.stop] = False
+        common = np.ones(len(data), dtype=bool)
+        common[2 : STAMP.stop] = False
         names: list[str] = []
         at = STAMP.stop
 
@@ -78,7 +78,7 @@ class JointStateLayout:
             text = data[at + COUNT.size : end]
             if len(text) != length or not text.endswith(b"\x00"):
                 raise struct.error("no text")
-            alike[end : _aligned(end, 4)] = False
+            common[end : _aligned(end, 4)] = False
             return text[:-1].decode()
 
         at = _aligned(at + COUNT.size + len(take_text().encode()) + 1, 4)
@@ -92,19 +92,19 @@ class JointStateLayout:
             (count,) = COUNT.unpack_from(data, at)
             at += COUNT.size
             first = _aligned(at, 8) if count else at
-            alike[at : first + 8 * count] = False
+            common[at : first + 8 * count] = False
             places[field] = (first, count)
             at = first + 8 * count
             if at > len(data):
                 return None
         if at != len(data):
             return None
-        return cls(tuple(names), places, np.frombuffer(data, dtype=np.uint8), alike)
+        return cls(tuple(names), places, np.frombuffer(data, dtype=np.uint8), common)
 
     def matching(self, messages: Bytes) -> BoolArray:
         """Whether each of the messages (n, size) has this layout."""
         # Comparing all bytes is faster than selecting the common ones first.
-        return np.asarray(((messages == self.template) | ~self.alike).all(axis=1))
+        return np.asarray(((messages == self.template) | ~self.common).all(axis=1))
 
     def stamps(self, messages: Bytes) -> NDArray[np.int64]:
         """Return seconds and nanoseconds of the messages, (n, 2)."""

@@ -150,7 +150,7 @@ def test_fault_comes_with_what_is_wrong_with_the_joint_states(busy):
     [
         ({}, {"loop_times": []}, "no joint states"),
         ({}, {"unusable": 4}, "4 joint states not answered"),
-        ({"listeners": 0}, {}, "nobody listens to the torque"),
+        ({"listeners": 0}, {}, "no subscriber to the torque"),
         ({}, {"saturated": 1}, "a torque at its limit"),
         ({"without_model": True}, {}, "no model is loaded"),
         ({}, {"gates": [0.4] * 100}, "the learned model is not trusted"),
