@@ -136,7 +136,7 @@ def main() -> int:
                 session.start()
                 session.ask(options.warm_up)
                 session.requests = Requests()
-                operator.forget_states()
+                operator.clear_states()
                 with (
                     Probe(observe_torques, PRIORITY) as observer,
                     Probe(watch_clock, PRIORITY) as clock,

@@ -126,7 +126,7 @@ class Session:
         shutil.rmtree(recording)
 
     def _begin_minute(self) -> None:
-        self._operator.forget_states()
+        self._operator.clear_states()
         self._observations, self._update = Observations(), None
 
     def _end_minute(self) -> None:

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Array types of the package, and arrays that nobody can change."""
+"""Array types of the package, and copies of arrays that cannot be written to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BoolArray = NDArray[np.bool_]
 
 def read_only(values: ArrayLike) -> FloatArray:
     """
-    Copy values into an array that nobody can change.
+    Copy values into an array that cannot be written to.
 
     Parameters
     ----------

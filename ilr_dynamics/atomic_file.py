@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Files that are either there in full or not at all."""
+"""Atomic file writing: a file has its name only when it is complete on disk."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ DESCRIPTORS = "/proc/self/fd"
 @contextmanager
 def atomic_writer(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """
-    Open a binary file that takes its name only when it has reached the disk.
+    Open a binary file for writing that gets its name only when it has reached the disk.
 
-    The data go to a file without a name in the same folder, are flushed to the disk, and only
-    then the file gets a name and replaces `path`, which POSIX does in one step: a crash, a full
-    disk or a kill at any moment leaves either the old file or the new one, and nothing beside it.
-    Where the file system has no files without names, a kill leaves a hidden one.
+    The data go to an unnamed file in the same folder and are flushed to the disk. Only then the
+    file gets a name and replaces `path`, which POSIX does in one step: a crash, a full disk or a
+    kill at any moment leaves either the old file or the new one, and no other file. On a file
+    system without unnamed files a kill can leave a hidden one.
 
     Parameters
     ----------
-    path
-        The file to write. Its folder must exist.
+    path : str or path-like
+        File to write. Its folder must exist.
 
     Yields
     ------
-    file
-        A binary file open for writing.
+    file : binary file
+        Open for writing.
     """
     target = Path(path)
     descriptor = _open_unnamed(target.parent)
@@ -60,7 +60,7 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def _open_unnamed(folder: Path) -> int | None:
-    """Descriptor of a file without a name, None where there are none."""
+    """Descriptor of an unnamed file; None where the file system has none."""
     if not hasattr(os, "O_TMPFILE") or not Path(DESCRIPTORS).is_dir():
         return None
     try:
@@ -72,13 +72,13 @@ def _open_unnamed(folder: Path) -> int | None:
 
 
 def _give_name(descriptor: int, name: str) -> None:
-    # With a directory's descriptor, though not needed for an absolute path, Python calls linkat,
-    # which follows the link in /proc.
+    # An absolute path needs no directory descriptor, but only with one Python calls linkat, which
+    # follows the link in /proc.
     os.link(f"{DESCRIPTORS}/{descriptor}", name, src_dir_fd=descriptor, follow_symlinks=True)
 
 
 def _sync_folder(folder: Path) -> None:
-    # The rename itself is only durable once the folder's entry has been written.
+    # The rename is durable only once the entry in the folder has been written.
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

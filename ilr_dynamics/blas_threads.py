@@ -1,13 +1,13 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 """
-One thread of BLAS while many small matrix products are computed.
+Limit of BLAS to one thread while many small matrix products are computed.
 
-The wheels of NumPy and of SciPy bring an OpenBLAS each. After a product its threads wait for the
-next one without sleeping, for some milliseconds: those of the one hold the core that those of the
-other need, or that another program has. The products of this package are small, and there are
-thousands of them: a second thread saves little on a quiet machine, and costs a multiple beside
-other programs. `make bench NAME=fit ARGS="--only beside"` measures what these do to learning.
+The wheels of NumPy and of SciPy bring an OpenBLAS each. After a product the threads of one spin
+for some milliseconds while they wait for the next product, on cores that the other library or
+another program needs. This package computes thousands of small products: a second thread saves
+little on an idle machine, and makes them several times slower while other programs run.
+`make bench NAME=fit ARGS="--only beside"` measures learning next to other programs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from functools import cache
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-# Loaded first, so that the libraries of both are found.
+# Imported first, so that the BLAS libraries of both are loaded and found.
 import numpy.linalg  # noqa: F401
 import scipy.linalg  # noqa: F401
 
@@ -39,11 +39,11 @@ Result = TypeVar("Result")
 
 class _OneBlasThread(ContextDecorator):
     """
-    A block, or a function, in which BLAS uses one thread; it may be entered again inside.
+    Reentrant context, or decorator, in which BLAS uses one thread.
 
-    OpenBLAS has one number of threads for the process: while one Python thread is inside, the
-    products of all others have one thread too. The first to enter notes what was set, the last to
-    leave sets it again. To enter takes some 10 us, and hardly anything inside a block.
+    OpenBLAS has one number of threads for the whole process: while one Python thread is inside,
+    the products of all others use one thread too. The first to enter saves the number, the last to
+    leave restores it. Entering takes some 10 us, and next to nothing inside another such context.
     """
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class _OneBlasThread(ContextDecorator):
         self._before: list[int] = []
 
     def __enter__(self) -> Self:
-        """Set one thread if nobody has yet."""
+        """Set one thread, if this is the outermost context."""
         with self._lock:
             if self._depth == 0:
                 self._before = [library.num_threads for library in _libraries()]
@@ -63,7 +63,7 @@ class _OneBlasThread(ContextDecorator):
 
     @property
     def spared(self) -> int:
-        """Threads that BLAS would have outside; one where nobody is inside."""
+        """Number of threads that BLAS has outside; one where no context is entered."""
         with self._lock:
             return max(self._before, default=1) if self._depth > 0 else 1
 
@@ -73,27 +73,39 @@ class _OneBlasThread(ContextDecorator):
         value: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Set again what was set before if nobody else is inside."""
+        """Restore the number of threads, if no other context is left."""
         with self._lock:
             self._depth -= 1
             if self._depth > 0:
                 return
             for library, before in zip(_libraries(), self._before, strict=True):
-                # Another number is the wish of somebody else meanwhile.
+                # Another number was set on purpose in the meantime: keep it.
                 if library.num_threads == 1:
                     _set_threads(library, before)
 
 
 one_blas_thread = _OneBlasThread()
-"""The one such block of this process: ``with one_blas_thread:`` or ``@one_blas_thread``."""
+"""The one such context of this process: ``with one_blas_thread:`` or ``@one_blas_thread``."""
 
 
 def map_on_threads(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
     """
-    Results of a function of each item, in order, from as many threads as BLAS is spared inside.
+    Map a function over items on as many Python threads as BLAS has outside `one_blas_thread`.
 
-    These sleep when they wait. What is worth it takes a millisecond or more an item, nearly all of
-    it in NumPy, which lets other threads run meanwhile. Results do not depend on their number.
+    Unlike BLAS's threads, these sleep when they wait. It pays off if an item takes a millisecond
+    or more, nearly all of it in NumPy, which releases the interpreter's lock.
+
+    Parameters
+    ----------
+    function : callable
+        Function of one item.
+    items : sequence
+        Arguments of the function.
+
+    Returns
+    -------
+    list
+        Results in the order of the items; they do not depend on the number of threads.
     """
     n_threads = min(one_blas_thread.spared, len(os.sched_getaffinity(0)), len(items))
     if n_threads < 2:
@@ -104,11 +116,11 @@ def map_on_threads(function: Callable[[Item], Result], items: Sequence[Item]) ->
 
 @cache
 def _libraries() -> list[Any]:
-    """Libraries of BLAS, found once: to look through all that is loaded takes 10 ms."""
+    """BLAS libraries of the process, found once: the search takes 10 ms."""
     if threadpoolctl is None:
         warnings.warn(
             "threadpoolctl is not installed (Debian: python3-threadpoolctl): learning is several "
-            "times slower beside other programs unless OPENBLAS_NUM_THREADS=1 is set",
+            "times slower next to other programs unless OPENBLAS_NUM_THREADS=1 is set",
             RuntimeWarning,
             stacklevel=4,
         )
@@ -117,8 +129,9 @@ def _libraries() -> list[Any]:
 
 
 def _set_threads(library: Any, number: int) -> None:
-    """Set the number from whatever Python thread: the last to leave may not be the first."""
-    # From threadpoolctl 3.8 on only the first thread to set a number may, until it is released.
+    """Set the number of threads from any Python thread: the last to leave may not be the first."""
+    # From threadpoolctl 3.8 on, only the thread that set the number first may change it, until it
+    # is released.
     release = getattr(library, "clear_controlling_thread", None)
     if release is None:
         library.set_num_threads(number)

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Errors raised by ilr_dynamics; each message names the value found and what was expected."""
+"""Exceptions of ilr_dynamics; each message names the value found and what was expected."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = [
 
 
 class IlrDynamicsError(Exception):
-    """Base of all errors of this package: catch it to catch them all."""
+    """Base class of all errors of this package."""
 
 
 class InvalidParameterError(IlrDynamicsError, ValueError):
-    """A parameter lies outside what is allowed."""
+    """A parameter is outside its allowed range."""
 
 
 class InvalidDataError(IlrDynamicsError, ValueError):
@@ -31,11 +31,11 @@ class InvalidDataError(IlrDynamicsError, ValueError):
 
 
 class NotFittedError(IlrDynamicsError, ValueError, AttributeError):
-    """A model was asked to predict before it has seen data."""
+    """A model was to predict before it was fitted."""
 
 
 class FileAccessError(IlrDynamicsError):
-    """A file must not or cannot be opened: not allowed there, of the wrong kind or too large."""
+    """A file must not or cannot be opened: its place, its kind or its size is not allowed."""
 
 
 class SnapshotError(IlrDynamicsError):
@@ -43,16 +43,16 @@ class SnapshotError(IlrDynamicsError):
 
 
 class RecordingError(IlrDynamicsError):
-    """A recording cannot be read or holds nothing to learn from."""
+    """A recording cannot be read or holds no usable samples."""
 
 
 class RobotDescriptionError(IlrDynamicsError):
-    """A robot description is missing, malformed or does not fit the joints asked for."""
+    """A robot description is missing, malformed or does not fit the requested joints."""
 
 
 class TrajectoryError(IlrDynamicsError):
-    """A trajectory cannot be followed as it was sent."""
+    """A trajectory cannot be followed in the form in which it was sent."""
 
 
 class LearnerError(IlrDynamicsError):
-    """The learner process failed, was cancelled or gave no usable answer."""
+    """The learner process failed, was cancelled or returned no usable result."""

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Which files may be opened when somebody else names them, and how."""
+"""Safe opening of files named from outside, such as in a service request."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from ilr_dynamics.exceptions import FileAccessError
 
 __all__ = ["open_regular", "resolve_allowed"]
 
-# Characters of a path that an error repeats.
+# Longest part of a path that an error message repeats, in characters.
 MAX_SHOWN = 200
 
 
 def resolve_allowed(path: str | Path, directories: Sequence[str | Path] | None) -> Path:
     """
-    Say where a path leads, if that is inside one of some directories.
+    Resolve a path and check that it is inside one of the allowed directories.
 
     Parameters
     ----------
     path : str or Path
-        Absolute, relative to the working directory, or starting with ``~``; what it names need
+        Absolute path, or one relative to the working directory or starting with ``~``. It need
         not exist.
     directories : sequence of str or Path, or None
         Allowed directories, written in the same ways; None allows everything.
@@ -34,13 +34,13 @@ def resolve_allowed(path: str | Path, directories: Sequence[str | Path] | None) 
     Returns
     -------
     Path
-        Absolute and free of symbolic links and ``..``: to be opened in place of `path`, so that
-        what was checked is what is opened.
+        Absolute path without symbolic links and ``..``. Open this one in place of `path`: it is
+        the one that was checked.
 
     Raises
     ------
     FileAccessError
-        The path leads elsewhere, cannot be followed or cannot be a path at all.
+        If the path leads outside the directories, cannot be resolved or is not a valid path.
     """
     resolved = _resolve(path)
     if directories is None:
@@ -59,12 +59,12 @@ def resolve_allowed(path: str | Path, directories: Sequence[str | Path] | None) 
 def _resolve(path: str | Path) -> Path:
     try:
         resolved = Path(path).expanduser().resolve()
-        # A name that is too long, or a folder that must not be entered.
+        # Raises for a name that is too long or a folder that must not be entered.
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             resolved.lstat()
         return resolved
-    # A loop of links, or no home directory: RuntimeError; a null byte or a lone surrogate:
-    # ValueError.
+    # RuntimeError: a loop of links, or no home directory. ValueError: a null byte or a lone
+    # surrogate.
     except (OSError, RuntimeError, ValueError) as error:
         raise FileAccessError(
             f"{_shortened(str(path))!r} cannot be reached ({_shortened(str(error))}); "
@@ -78,21 +78,25 @@ def _shortened(text: str) -> str:
 
 def open_regular(path: Path, max_bytes: int) -> BinaryIO:
     """
-    Open a file for reading without waiting for it, and only if it is not too large.
+    Open a regular file of limited size for reading, without blocking.
 
     Parameters
     ----------
     path : Path
-        What to open. Pipes and devices, which may block or never end, are refused.
+        File to open. Pipes and devices, which may block or never end, are refused.
     max_bytes : int
         Largest size, in bytes.
+
+    Returns
+    -------
+    binary file
 
     Raises
     ------
     OSError
-        The file cannot be opened.
+        If the file cannot be opened.
     FileAccessError
-        It is no regular file or too large.
+        If it is not a regular file or too large.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:

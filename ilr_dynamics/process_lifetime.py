@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that do not outlive the one that started them."""
+"""Child processes that end with the process that started them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ PR_SET_PDEATHSIG = 1
 
 def die_with_parent(parent: int, number: int = signal.SIGKILL) -> None:
     """
-    Ask the kernel to signal this process when the one that started it ends (Linux).
+    Have the kernel signal this process when its parent ends (Linux).
 
     Parameters
     ----------
-    parent
-        Process id of the starter: if it has ended already, this process exits.
-    number
-        The signal.
+    parent : int
+        Process id of the parent. If it has ended already, this process exits.
+    number : int
+        Number of the signal.
     """
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, number)
     if os.getppid() != parent:

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Folders for a process's own files, which do not pile up when processes are killed."""
+"""Temporary folders of a process, removed later if the process was killed."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ LOCK = "lock"
 
 class ScratchFolder:
     """
-    A new folder among the system's temporary files.
+    New folder in the system's directory of temporary files.
 
-    A killed process cannot remove its folder; the next one that makes a folder of this prefix
-    does. That a process lives is seen by its lock, which the kernel releases when it ends.
+    A killed process cannot remove its folder; the next process that makes a folder with the same
+    prefix does. A process holds a lock in its folder, which the kernel releases when it ends.
 
     Parameters
     ----------
     prefix : str
-        Of the folder's name.
+        Beginning of the folder's name.
 
     Attributes
     ----------
     path : Path
-        The folder.
+        Path of the folder.
     """
 
     def __init__(self, prefix: str) -> None:
@@ -39,7 +39,7 @@ class ScratchFolder:
         unfinished = self.path / f"new_{LOCK}"
         self._lock = os.open(unfinished, os.O_CREAT | os.O_WRONLY, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
-        # Nobody finds a lock that is not held yet.
+        # Renamed only now, so that no other process finds a lock that is not held yet.
         unfinished.rename(self.path / LOCK)
 
     def close(self) -> None:
@@ -55,9 +55,9 @@ def _remove_abandoned(prefix: str) -> None:
 
 
 def _is_abandoned(folder: Path) -> bool:
-    """Whether this user made the folder, in a process that has ended."""
+    """Whether the folder belongs to this user and to a process that has ended."""
     try:
-        # A folder of somebody else, or a link in its place, is none of our business.
+        # Leave alone the folder of another user, or a link in its place.
         if folder.is_symlink() or folder.lstat().st_uid != os.getuid():
             return False
         lock = os.open(folder / LOCK, os.O_WRONLY | os.O_NOFOLLOW)

@@ -57,7 +57,8 @@ STANDARD = {
 
 @dataclass(frozen=True)
 class NodeKind:
-    """A node of this package.
+    """
+    A node of this package.
 
     Attributes
     ----------
@@ -73,7 +74,7 @@ class NodeKind:
     @property
     def summary(self) -> str:
         """First line of the module's docstring, without the name of the node."""
-        text = (inspect.getmodule(self.make).__doc__ or "").splitlines()[0]
+        text = (inspect.getdoc(inspect.getmodule(self.make)) or "").splitlines()[0]
         text = text.partition(": ")[2] or text
         return text[:1].upper() + text[1:]
 
@@ -97,7 +98,8 @@ NODES = {
 
 @dataclass(frozen=True, order=True)
 class Endpoint:
-    """A topic, service or action of a node.
+    """
+    A topic, service or action of a node.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Long tracks with as many points as a picture can show."""
+"""Decimation of long time series to the resolution of a picture, with gaps kept."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["Stretches", "decimate", "stretches"]
 @dataclass(frozen=True)
 class Stretches:
     """
-    Times at which something is there: intervals that follow each other.
+    Disjoint intervals of time without gaps, in order.
 
     Attributes
     ----------
     begins : ndarray of shape (n,), int
-        Place of each one's first time among all.
+        Index of each stretch's first time among all times.
     first, last : ndarray of shape (n,)
-        When each begins and ends, s, in order.
+        Begin and end of each stretch, s.
     """
 
     begins: IndexArray
@@ -33,7 +33,7 @@ class Stretches:
 
     def share(self, edges: FloatArray) -> FloatArray:
         """
-        Say how much of the time between neighbouring edges lies in the stretches.
+        Return the share of the time between neighbouring edges that the stretches cover.
 
         Parameters
         ----------
@@ -43,7 +43,7 @@ class Stretches:
         Returns
         -------
         ndarray of shape (n,)
-            In [0, 1].
+            Shares in [0, 1].
         """
         if not len(self.first):
             return np.zeros(len(edges) - 1)
@@ -60,11 +60,11 @@ def stretches(time: FloatArray, most_periods: float, breaks: Sequence[int] = ())
     Parameters
     ----------
     time : ndarray of shape (n,)
-        Increasing, s.
+        Increasing times, s.
     most_periods : float
-        Median periods between neighbours that are no gap.
+        Longest time between neighbours that is not a gap, in median periods.
     breaks : sequence of int
-        Places at which a stretch begins all the same.
+        Indices at which a stretch begins even without a gap.
 
     Returns
     -------
@@ -83,26 +83,26 @@ def decimate(
     time: FloatArray, values: FloatArray, n_bins: int, begins: IndexArray
 ) -> tuple[FloatArray, FloatArray]:
     """
-    Keep the least and the largest value of each of many equal parts of the time.
+    Keep the smallest and the largest value in each of many equal bins of time.
 
-    A line through the result covers what a line through all values does, without those across
-    gaps: NaN breaks it where a part holds no value, or where values are few.
+    A line through the result covers the same area as a line through all values, but does not cross
+    gaps: it is broken by NaN where a bin has no value, and at gaps where values are few.
 
     Parameters
     ----------
     time : ndarray of shape (n,)
-        Increasing, s.
+        Increasing times, s.
     values : ndarray of shape (n,)
-        May be NaN.
+        Values, which may be NaN.
     n_bins : int
-        Number of parts.
+        Number of bins.
     begins : ndarray of shape (n_stretches,), int
-        Places at which a stretch without gaps begins.
+        Index of the begin of each stretch without gaps.
 
     Returns
     -------
     time, values : ndarray
-        About two for each part at most.
+        About two points for each bin at most.
     """
     if len(time) <= 2 * n_bins:
         return np.insert(time, begins, np.nan), np.insert(values, begins, np.nan)
@@ -110,7 +110,7 @@ def decimate(
     start = np.searchsorted(time, edges[:-1])
     filled = np.diff(np.append(start, len(time))) > 0
     extremes = np.full((n_bins, 2), np.nan)
-    # From one start to the next: those of empty bins would repeat the value that follows.
+    # Filled bins only: for an empty bin reduceat would return the value that follows.
     extremes[filled, 0] = np.fmin.reduceat(values, start[filled])
     extremes[filled, 1] = np.fmax.reduceat(values, start[filled])
     return np.repeat(0.5 * (edges[1:] + edges[:-1]), 2), extremes.ravel()

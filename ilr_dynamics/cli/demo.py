@@ -1,12 +1,12 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 """
-The main job on a simulated arm: record, learn, track.
+Demo: record, learn and track with a simulated arm.
 
-Simulator, controller and recorder run as processes of their own and talk over DDS, in a ROS
-domain of their own. Three times the arm tracks figure-eights at several speeds, records itself
-and learns from the recording; after each time it tracks the eight at a speed it never recorded.
-In the end a controller that starts fresh loads the snapshot and tracks the same.
+Simulator, controller and recorder run as separate processes that communicate over DDS, in a
+separate ROS domain. In each of three rounds the arm tracks figure-eights at several speeds, is
+recorded and learns from the recording; then it tracks the figure-eight at a speed that was never
+recorded. Finally a new controller loads the snapshot and tracks the same.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ __all__ = ["main"]
 
 ROBOT = "wam4"
 TEST = "T1"
-# Quintic interpolation between knots this far apart is exact to micrometres at these speeds.
+# Rate of knots, Hz: quintic interpolation between them is exact to micrometres at these speeds.
 KNOT_RATE = 25.0
 N_ROUNDS = 3
-# Controller states per joint state: 100 Hz of reports describe the motion, and cost little.
+# Joint states per controller state: reports at 100 Hz describe the motion and cost little.
 DECIMATION = 5
-# In lock-step a missing answer is waited for: silence is no news here for longer than that.
+# Timeout of silence, s: in lock-step the simulator waits for torques, which is no silence.
 SILENCE_TIMEOUT = 10.0
-# The local models have to stand alone: no gate, no analytic model behind them, no dynamics
-# identified along with them. On a real arm the defaults of config/wam4.yaml are the safer choice.
+# Local models alone: without confidence gate, analytic model as fallback or identified dynamics.
+# On a real arm the defaults of config/wam4.yaml are the safer choice.
 LOCAL_MODELS_ALONE = {
     "learning.identify_dynamics": False,
     "gate.unseen_trusted": 0.999,
@@ -61,18 +61,20 @@ LOCAL_MODELS_ALONE = {
 
 class Demo:
     """
-    The stages of the demo.
+    Stages of the demo.
 
     Parameters
     ----------
-    processes, operator
-        The nodes, and the one who operates them.
-    folder
-        Where recordings, snapshots and pictures go.
-    parameter_file
+    processes : NodeProcesses
+        Processes of the nodes.
+    operator : Operator
+        Client that operates the nodes.
+    folder : Path
+        Folder for recordings, snapshots and pictures.
+    parameter_file : Path
         ROS parameters of the nodes.
-    training_time
-        How long each training trajectory is tracked in each round, s.
+    training_time : float
+        Time for which each training trajectory is tracked in each round, s.
     """
 
     def __init__(
@@ -96,7 +98,7 @@ class Demo:
         self._test = self._motion(TEST)
 
     def run(self) -> None:
-        """Go through all stages."""
+        """Run all stages."""
         self._start_nodes()
         results = self.results
         results.records["pd"] = self._track_test("pd", "PD alone")
@@ -197,7 +199,7 @@ class Demo:
 
 
 def _progress_bar(label: str, total: float | None) -> StageBar:
-    """Seconds of motion, or of waiting."""
+    """Return a bar for seconds of motion, or of waiting."""
     if total is None:
         return StageBar(f"{label:36s}", sys.stdout, total=None, count="{n:6.1f} s")
     return StageBar(
@@ -242,7 +244,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the demo; 0 if it went through, 1 if something failed, 130 after Ctrl-C."""
+    """Run the demo; 0 on success, 1 if something failed, 130 after Ctrl-C."""
     options = _parser().parse_args(args)
     folder = options.output.absolute() / time.strftime("demo-%Y%m%d-%H%M%S")
     folder.mkdir(parents=True)

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The demo's two pictures."""
+"""Pictures of the demo: tracks of the tool point, and torques."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ def draw_tracks(
     path: Path, records: Mapping[str, TrackingRecord], model: RigidBodyModel, title: str
 ) -> None:
     """
-    Draw the tool point's tracks in the plane of the eight.
+    Draw the tracks of the tool point in the plane of the figure-eight.
 
     Parameters
     ----------
-    path
-        The picture to write.
-    records
-        Runs by the controller's kind: pd, analytic, ilr.
-    model
-        Gives the tool point of a posture.
-    title
-        Of the picture.
+    path : Path
+        Picture to write.
+    records : mapping of str to TrackingRecord
+        Runs by the kind of controller: pd, analytic, ilr.
+    model : RigidBodyModel
+        Kinematics of the arm.
+    title : str
+        Title of the picture.
     """
     labels = {"pd": "PD", "analytic": "analytic + PD", "ilr": "ILR + PD"}
     figure = Figure(figsize=(11.0, 2.9), layout="constrained")
@@ -59,14 +59,14 @@ def draw_torques(path: Path, record: TrackingRecord, joints: tuple[str, ...], ti
 
     Parameters
     ----------
-    path
-        The picture to write.
-    record
-        A run with the learned feed-forward.
-    joints
+    path : Path
+        Picture to write.
+    record : TrackingRecord
+        Run with the learned feed-forward.
+    joints : tuple of str
         Names of the joints.
-    title
-        Of the picture.
+    title : str
+        Title of the picture.
     """
     figure = Figure(figsize=(11.0, 8.0), layout="constrained")
     axes = figure.subplots(len(joints), 1, sharex=True)

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What the demo measured, as a table and as one line of figures."""
+"""Results of the demo, as a table and as figures for JSON."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = ["DemoResults", "summary", "table"]
 @dataclass
 class DemoResults:
     """
-    What the demo measured.
+    Measurements of the demo.
 
     Parameters
     ----------
-    records
+    records : dict of str to TrackingRecord
         Runs of the test trajectory: pd, analytic, ilr (after the last round) and loaded.
-    rounds
-        Those with the learned feed-forward, after each round.
-    samples, components, learn_s
-        Samples learned from, local models in the end, and time spent on inference in seconds.
-    loop_times
-        From receipt of a joint state to publication of its torque, s; one array a run.
+    rounds : list of TrackingRecord
+        Runs with the learned feed-forward, one after each round.
+    samples, components, learn_s : int, int, float
+        Number of samples learned from, of local models at the end, and time of inference, s.
+    loop_times : list of ndarray
+        Times from receipt of a joint state to publication of its torque, s, one array per run.
     """
 
     records: dict[str, TrackingRecord] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class DemoResults:
 
 
 def summary(results: DemoResults) -> dict[str, object]:
-    """Return the figures that ``demo --json`` prints in its last line."""
+    """Return the figures for the last line of ``demo --json``."""
     records = {
         "pd": results.records["pd"],
         "analytic_pd": results.records["analytic"],
@@ -69,7 +69,7 @@ def summary(results: DemoResults) -> dict[str, object]:
 
 
 def table(results: DemoResults, test: str) -> str:
-    """Lay out error and PD torque of all controllers on the trajectory named `test`."""
+    """Return a table of error and PD torque of all controllers on the trajectory `test`."""
     pd = results.records["pd"]
     rows = {"PD": pd, "analytic + PD": results.records["analytic"]}
     for number, record in enumerate(results.rounds, 1):

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""A snapshot against a recording: `evaluate MODEL.npz BAG`."""
+"""Program `evaluate MODEL.npz BAG`: test of a snapshot on a recording."""
 
 from __future__ import annotations
 
@@ -78,11 +78,11 @@ def _evaluate(options: argparse.Namespace) -> None:
 
 
 def _settings(options: argparse.Namespace) -> LearningSettings:
-    """Settings of the arm that the snapshot says it was learned for."""
+    """Settings of the arm named in the snapshot."""
     metadata = load_snapshot(options.snapshot).metadata_
     if "joint_names" not in metadata or "driver_compensates_gravity" not in metadata:
         raise SnapshotError(
-            f"the snapshot {options.snapshot} says {list(metadata) or 'nothing'} about its arm; "
+            f"the snapshot {options.snapshot} has {list(metadata) or 'nothing'} about its arm; "
             "expected joint_names and driver_compensates_gravity"
         )
     values = {**DEFAULTS, **given_parameters(options)}

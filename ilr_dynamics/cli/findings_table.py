@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Findings of a recording as a terminal shows them."""
+"""Findings of a recording as text for a terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WIDTH = 100
 LONGEST_JOINT = 20
 GAP = "  "
 ADVICE = "-> "
-NOTHING = "nothing to say"
+NOTHING = "no findings"
 
 
 def format_findings(inspection: Inspection) -> str:
@@ -26,7 +26,7 @@ def format_findings(inspection: Inspection) -> str:
     Parameters
     ----------
     inspection : Inspection
-        Of one recording.
+        Inspection of one recording.
 
     Returns
     -------

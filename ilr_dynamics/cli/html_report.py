@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Reports for people: one HTML file that needs nothing else."""
+"""Self-contained HTML reports: headings, texts, tables and pictures in one file."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ img { max-width: 100%; height: auto; background: #ffffff; border-radius: 4px; }
 
 
 class Tone(StrEnum):
-    """What a colour says; never without a word that says it too."""
+    """Meaning of a colour, which a word always gives too."""
 
     GOOD = "good"
     NOTE = "note"
@@ -84,13 +84,14 @@ class Tone(StrEnum):
 @dataclass(frozen=True)
 class Mark:
     """
-    A word in the colour of what it says, for a cell of a table.
+    Coloured word in a cell of a table.
 
     Attributes
     ----------
     text : str
-        The word.
+        Word to show.
     tone : Tone
+        Meaning of its colour.
     """
 
     text: str
@@ -99,15 +100,15 @@ class Mark:
 
 class HtmlReport:
     """
-    A report as one HTML file without scripts, and without anything from the network.
+    Report as one HTML file without scripts and without network access.
 
-    Texts may hold anything: they are shown as they are, control characters as escapes. What comes
-    first stands first.
+    Texts may contain anything: they are shown literally, control characters as escapes. The parts
+    are shown in the order in which they are added.
 
     Parameters
     ----------
     title : str
-        Of the page; also its first heading.
+        Title of the page, and its first heading.
     """
 
     def __init__(self, title: str) -> None:
@@ -124,19 +125,19 @@ class HtmlReport:
 
     @property
     def n_bytes(self) -> int:
-        """Size so far."""
+        """Size so far, in bytes."""
         return self._n_bytes
 
     def heading(self, text: str, level: int = 2) -> None:
         """
-        Begin a section.
+        Start a section.
 
         Parameters
         ----------
         text : str
-            Its heading.
+            Heading of the section.
         level : int
-            2 for a section of the report, 3 for a part of one and so on, up to 6.
+            Level from 2, a section of the report, to 6.
         """
         if level not in range(2, 7):
             raise ValueError(f"level is {level}; expected 2 to 6")
@@ -144,14 +145,14 @@ class HtmlReport:
 
     def paragraph(self, text: str, tone: Tone | None = None) -> None:
         """
-        Say something.
+        Add a paragraph.
 
         Parameters
         ----------
         text : str
-            A paragraph.
+            Text of the paragraph.
         tone : Tone, optional
-            What its colour says.
+            Meaning of its colour.
         """
         attribute = "" if tone is None else f' class="{Tone(tone)}"'
         self._add(f"<p{attribute}>{_escaped(text)}</p>\n")
@@ -160,20 +161,20 @@ class HtmlReport:
         self, header: Sequence[str], rows: Sequence[Sequence[object]], label: str = "table"
     ) -> None:
         """
-        Show a table.
+        Add a table.
 
-        Where the page is narrow, one with texts in its cells becomes a card for each row, as on a
-        phone a text two words wide cannot be read; others scroll within themselves.
+        On a narrow page, such as on a phone, a table with texts is shown as one card per row,
+        because a column two words wide cannot be read; other tables scroll horizontally.
 
         Parameters
         ----------
         header : sequence of str
             Titles of the columns.
         rows : sequence of sequence of object
-            Cells: numbers to the right, floats with three significant digits; a `Mark` in its
-            colour; else text by its `str`. A row has as many as the header.
+            Cells, as many per row as titles. Numbers are aligned to the right, floats shown with
+            three significant digits; a `Mark` has its colour; others are shown by `str`.
         label : str
-            What the table is, for those who hear the page.
+            Description of the table for screen readers.
         """
         titles = "".join(f'<th scope="col">{_escaped(title)}</th>' for title in header)
         lines = []
@@ -182,7 +183,7 @@ class HtmlReport:
                 raise ValueError(f"a row has {len(row)} cells; expected {len(header)}")
             lines.append(f"<tr>{''.join(map(_cell, row, header))}</tr>\n")
         has_texts = any(_is_long(value) for row in rows for value in row)
-        # With the keyboard only what can be focused is scrolled.
+        # A table must be focusable to be scrolled by keyboard.
         self._add(
             f'<div class="table{" cards" if has_texts else ""}" role="region" tabindex="0" '
             f'aria-label="{_escaped(label)}">\n'
@@ -192,17 +193,17 @@ class HtmlReport:
 
     def picture(self, figure: Figure, caption: str, alt: str = "") -> None:
         """
-        Show a figure, beside the one before where there is room.
+        Add a figure; figures are placed side by side where there is room.
 
         Parameters
         ----------
         figure : Figure
-            Of Matplotlib, about 4 inches wide to be legible on a phone. Texts of others that it
-            shows must have gone through `picture_text`.
+            Matplotlib figure, about 4 inches wide to be legible on a phone. Untrusted texts in it
+            must have been converted by `picture_text`.
         caption : str
-            Shown below it.
+            Caption below the figure.
         alt : str
-            What there is to see, for those who cannot; the caption if empty.
+            Description for screen readers; the caption if empty.
         """
         data = base64.b64encode(_png(figure)).decode("ascii")
         width, height = (round(PIXELS_PER_INCH * inches) for inches in figure.get_size_inches())
@@ -214,23 +215,23 @@ class HtmlReport:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """
-        Write the report, in full or not at all.
+        Write the report atomically.
 
         Parameters
         ----------
         path : str or path-like
-            The file to make or replace.
+            File to create or replace.
 
         Raises
         ------
         FileAccessError
-            It cannot be written there.
+            If it cannot be written.
         """
         page = "".join([*self._parts, "</main>\n</body>\n</html>\n"])
         try:
             with atomic_writer(path) as file:
                 file.write(page.encode("utf-8"))
-        # A path with a null byte: ValueError.
+        # ValueError: a path with a null byte.
         except (OSError, ValueError) as error:
             raise FileAccessError(
                 f"the report {os.fspath(path)!r} cannot be written ({error}); expected a file in "
@@ -266,11 +267,11 @@ def _png(figure: Figure) -> bytes:
     canvas = FigureCanvasAgg(figure)
     figure.set_dpi(SHARPNESS * PIXELS_PER_INCH)
     with warnings.catch_warnings():
-        # A name in letters that the font lacks is shown as boxes.
+        # Letters that the font lacks are shown as boxes.
         warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
         canvas.draw()
     image = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
     file = io.BytesIO()
-    # Few colours take a third of the bytes.
+    # With few colours the file has a third of the size.
     image.quantize(N_COLOURS, Image.Quantize.MAXCOVERAGE).save(file, format="png")
     return file.getvalue()

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with recordings: `inspect BAG [BAG ...] --params-file my_arm.yaml`."""
+"""Program `inspect BAG [BAG ...] --params-file my_arm.yaml`: checks of recordings."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options, settings = parse_learning_options(_parser(), arguments)
         inspections = _inspect(options.bags, settings)
         if options.html is not None:
-            # Who wants no pictures need not wait for Matplotlib, nor have room for it.
+            # Without a report there is no need to load, or to install, Matplotlib.
             from ilr_dynamics.cli.inspection_report import write_inspection_report
 
             write_inspection_report(
@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _inspect(bags: Sequence[str], settings: LearningSettings) -> list[Inspection]:
-    """Inspect recordings, with a bar in a terminal that moves inside a large one too."""
+    """Inspect recordings, with a progress bar that also moves within a large recording."""
     inspections = []
     with tqdm(total=len(bags), desc="inspecting", bar_format=BAR, disable=None) as bar:
         for number, bag in enumerate(bags):
@@ -86,7 +86,7 @@ def _inspect(bags: Sequence[str], settings: LearningSettings) -> list[Inspection
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="inspect",
-        description="Say what is wrong with recordings before anything learns from them.",
+        description="Check recordings before a model learns from them.",
     )
     parser.add_argument("bags", nargs="+", metavar="BAG", help="folder or file of a rosbag2")
     parser.add_argument("--html", type=Path, metavar="FILE", help="report with pictures to write")

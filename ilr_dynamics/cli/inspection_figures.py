@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of an inspected recording, a panel for each joint, legible on a phone."""
+"""Figures of an inspected recording, with a panel per joint, legible on a phone."""
 
 from __future__ import annotations
 
@@ -41,21 +41,22 @@ USED, REJECTED = "#d5ecd4", "#f6c9c3"
 DERIVED: dict[str, Any] = {"color": MODEL, "label": "from positions"}
 FINDINGS = {Severity.WARNING: "tab:orange", Severity.ERROR: "tab:red"}
 
-# Share of a part of the time (`N_BINS`) that is shown as rejected.
-LEAST_REJECTED = 0.1
-# Points of a cloud.
+# Smallest share of rejected states from which on a bin of time (`N_BINS`) is shown as rejected.
+MIN_REJECTED = 0.1
+# Number of points of a scatter plot.
 N_POINTS = 3000
-# Medians between neighbours that are no gap, as in `SampleSettings.max_gap`.
+# Longest time between neighbours that is not a gap, in periods, as in `SampleSettings.max_gap`.
 MAX_GAP = 3.5
-MOST_MARKS = 100
-# Of the time, that the histogram shows.
+MAX_MARKS = 100
+# Range of a histogram's axis, in percent of the time.
 PERCENT = (0.05, 150.0)
 
-# The spectrum's states, at most: five minutes at 1 kHz.
+# Largest number of states for a spectrum, five minutes at 1 kHz; window; smallest number.
 SPECTRUM_STATES = 300_000
 SPECTRUM_SECONDS = 4.0
-LEAST_SPECTRUM_STATES = 32
-# Shares of the power that are shown, and of the largest value: below is rounding.
+MIN_SPECTRUM_STATES = 32
+# Range of a spectrum's axis, relative to the largest power, and rounding error relative to the
+# largest value.
 SPECTRUM_RANGE, ROUNDING = 1e-14, 1e-12
 
 
@@ -66,18 +67,18 @@ def draw_positions(
     findings: Sequence[Finding] = (),
 ) -> Figure:
     """
-    Draw positions over time, with the stretches that are used and those that are not.
+    Draw positions over time, with the stretches that are used and those that are rejected.
 
     Parameters
     ----------
     recording : Recording
         Usable states.
     samples : Samples or None
-        What is learned from; None: nothing.
+        Training samples; None if there are none.
     position_limits : ndarray of shape (n_joints, 2) or None
-        rad.
+        Position limits, rad.
     findings : sequence of Finding
-        Warnings and errors with a time are marked at the lower edge.
+        Findings; warnings and errors with a time are marked at the lower edge.
 
     Returns
     -------
@@ -92,7 +93,7 @@ def draw_positions(
     used = np.zeros(N_BINS)
     if samples is not None:
         used = stretches(samples.time, MAX_GAP).share(edges)
-    rejected = here - used > LEAST_REJECTED
+    rejected = here - used > MIN_REJECTED
     for j, axis in enumerate(axes):
         shade(axis, edges, (here > 0.0) & ~rejected, USED, None, "used")
         shade(axis, edges, rejected, REJECTED, "///", "rejected")
@@ -119,11 +120,11 @@ def draw_torques(
     recording : Recording
         Usable states.
     samples : Samples or None
-        Where the model's torque is known.
+        Training samples.
     model_torque : ndarray of shape (n, n_joints) or None
-        Of the described rigid bodies at the samples, Nm.
+        Torque of the rigid-body model at the samples, Nm.
     torque_limit : ndarray of shape (n_joints,) or None
-        Nm.
+        Torque limits, Nm.
 
     Returns
     -------
@@ -147,14 +148,14 @@ def draw_torques(
 
 def draw_torque_scatter(samples: Samples, model_torque: FloatArray) -> Figure:
     """
-    Draw the recorded torque against that of the described rigid bodies.
+    Draw the recorded torque against that of the rigid-body model.
 
     Parameters
     ----------
     samples : Samples
-        What is learned from.
+        Training samples.
     model_torque : ndarray of shape (n, n_joints)
-        Nm, at the samples.
+        Torque of the rigid-body model at the samples, Nm.
 
     Returns
     -------
@@ -173,14 +174,14 @@ def draw_torque_scatter(samples: Samples, model_torque: FloatArray) -> Figure:
 
 def draw_residual(samples: Samples, model_torque: FloatArray) -> Figure:
     """
-    Draw what the rigid bodies do not explain over the position, by direction of motion.
+    Draw the residual of the rigid-body model over the position, by direction of motion.
 
     Parameters
     ----------
     samples : Samples
-        What is learned from.
+        Training samples.
     model_torque : ndarray of shape (n, n_joints)
-        Nm, at the samples.
+        Torque of the rigid-body model at the samples, Nm.
 
     Returns
     -------
@@ -206,28 +207,28 @@ def draw_velocities(
     recording: Recording, samples: Samples | None, velocity_limit: FloatArray | None
 ) -> Figure | None:
     """
-    Draw how often which velocity occurs: as measured, and as positions change.
+    Draw histograms of the measured velocities and of the derivatives of the positions.
 
     Parameters
     ----------
     recording : Recording
         Usable states.
     samples : Samples or None
-        Whose velocities are the derivatives of positions.
+        Training samples, whose velocities are the derivatives of the positions.
     velocity_limit : ndarray of shape (n_joints,) or None
-        rad/s.
+        Velocity limits, rad/s.
 
     Returns
     -------
     Figure or None
-        None where nothing is known of velocities.
+        None if there are no velocities of either kind.
     """
     n_joints = len(recording.joint_names)
     if samples is None and not np.isfinite(recording.velocity).any():
         return None
     figure, axes = joint_panels(recording.joint_names, "% of time", "velocity [rad/s]")
     for j, axis in enumerate(axes):
-        # Column by column: an hour's states take a quarter of a gigabyte.
+        # Joint by joint, as all joints in an hour's states would take a quarter of a gigabyte.
         both = [sound(recording.velocity[:, j])]
         if samples is not None:
             both.append(sound(samples.X[:, n_joints + j]))
@@ -245,22 +246,22 @@ def draw_velocities(
 
 def draw_spectrum(recording: Recording) -> Figure | None:
     """
-    Draw the power spectral density of position and torque, each in shares of its own power.
+    Draw the power spectral densities of position and torque, normalised to unit power.
 
     Parameters
     ----------
     recording : Recording
-        Usable states; the longest stretch without gaps is taken, of a long one the beginning.
+        Usable states, of which the longest stretch without gaps is used, or its beginning.
 
     Returns
     -------
     Figure or None
-        None where no stretch is long enough.
+        None if no stretch is long enough.
     """
     rows = _longest_stretch(recording)
-    if len(rows) < LEAST_SPECTRUM_STATES:
+    if len(rows) < MIN_SPECTRUM_STATES:
         return None
-    length = max(LEAST_SPECTRUM_STATES, round(SPECTRUM_SECONDS / recording.period))
+    length = max(MIN_SPECTRUM_STATES, round(SPECTRUM_SECONDS / recording.period))
     length = min(len(rows), length)
     frequency = np.fft.rfftfreq(length, recording.period)[1:]
     figure, axes = joint_panels(recording.joint_names, "1/Hz", "frequency [Hz]", share=True)
@@ -286,23 +287,23 @@ def _mark_findings(axis: Axes, findings: Sequence[Finding], joint: str, end: flo
         and finding.from_s is not None
         and np.isfinite(finding.from_s)
     ]
-    for severity, first, last in marked[:MOST_MARKS]:
+    for severity, first, last in marked[:MAX_MARKS]:
         style: dict[str, Any] = {"color": FINDINGS[severity], "lw": 1.5, "label": str(severity)}
         axis.axvspan(first, last, 0.0, 0.1, **style)
 
 
 def _some(n_rows: int) -> IndexArray:
-    """Rows for a cloud: drawn by lot, as equal steps may fit a motion that repeats."""
+    """Random rows for a scatter plot: equal steps could coincide with a periodic motion."""
     if n_rows <= N_POINTS:
         return np.arange(n_rows)
     return np.sort(np.random.default_rng(0).choice(n_rows, N_POINTS, replace=False))
 
 
 def _spectrum(values: FloatArray, length: int) -> FloatArray:
-    """Power at each frequency but zero, the mean of windows that overlap by half (Welch)."""
+    """Power at each frequency except zero by Welch's method, with windows overlapping by half."""
     parts = np.lib.stride_tricks.sliding_window_view(values, length)[:: max(1, length // 2)]
     parts = parts - parts.mean(axis=1, keepdims=True)
-    # Of a value that does not change there is rounding alone.
+    # A constant signal has only rounding error.
     parts[np.ptp(parts, axis=1) <= ROUNDING * np.abs(values).max()] = 0.0
     return np.mean(np.abs(np.fft.rfft(parts * np.hanning(length))) ** 2, axis=0)[1:]
 

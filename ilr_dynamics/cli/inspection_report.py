@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What was found in recordings, for people: an HTML report with pictures."""
+"""HTML report of inspected recordings, with findings, tables and pictures."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ __all__ = ["write_inspection_report"]
 
 TITLE = "Inspection of recordings"
 TONES = {Severity.INFO: Tone.NOTE, Severity.WARNING: Tone.WARNING, Severity.ERROR: Tone.ERROR}
-# A joint that moves less shows its weight in one posture at best.
-LEAST_RANGE = SampleSettings().minimum_range
-# Bytes: a phone should open the file at once. The pictures of seven joints take half a million.
-MOST_BYTES, PICTURES = 3_000_000, 900_000
-# Characters of texts of others, and findings of a recording, that are shown.
-LONGEST_NAME, LONGEST_PATH, LONGEST_TEXT, MOST_FINDINGS = 60, 200, 1000, 100
+# Smallest range of a joint that counts as moved, rad: with less it shows one posture's weight.
+MIN_RANGE = SampleSettings().minimum_range
+# Largest size of the report, so that a phone opens it at once, and room for one recording's
+# pictures, bytes. The pictures of seven joints take half a million.
+MAX_BYTES, PICTURES = 3_000_000, 900_000
+# Longest untrusted texts that are shown, in characters, and largest number of findings.
+LONGEST_NAME, LONGEST_PATH, LONGEST_TEXT, MAX_FINDINGS = 60, 200, 1000, 100
 UNKNOWN = "-"
 
 
@@ -43,20 +44,20 @@ def write_inspection_report(
     path: str | os.PathLike[str], inspections: Sequence[Inspection]
 ) -> None:
     """
-    Write what was found in recordings as one HTML file, of 3 MB at most for usual names.
+    Write the findings in recordings to one HTML file, of at most 3 MB for usual names.
 
     Parameters
     ----------
     path : str or path-like
-        The file to make or replace, in full or not at all.
+        File to create or replace, atomically.
     inspections : sequence of Inspection
-        One for each recording. Where they are so many that the file would become too large, the
-        last ones are shown without pictures.
+        Inspections, one for each recording. If there are too many for the size, the last ones are
+        shown without pictures.
 
     Raises
     ------
     FileAccessError
-        The file cannot be written.
+        If the file cannot be written.
     """
     report = HtmlReport(TITLE)
     _summarise(report, inspections)
@@ -73,7 +74,7 @@ def _summarise(report: HtmlReport, inspections: Sequence[Inspection]) -> None:
     bad = counts[Severity.ERROR]
     if bad:
         report.paragraph(
-            f"{_recordings(bad)} of {len(inspections)} not to be learned from.", Tone.ERROR
+            f"{_recordings(bad)} of {len(inspections)} not fit for learning.", Tone.ERROR
         )
     if counts[Severity.WARNING]:
         text = f"{_recordings(counts[Severity.WARNING])} of {len(inspections)} with warnings."
@@ -106,23 +107,23 @@ def _verdict(inspection: Inspection) -> tuple[str, Tone]:
         return "It cannot be read.", Tone.ERROR
     worst = _worst(inspection)
     if worst is Severity.ERROR:
-        return "It is not to be learned from before the errors are mended.", Tone.ERROR
+        return "It is not fit for learning before the errors are fixed.", Tone.ERROR
     if worst is Severity.WARNING:
-        return "It can be learned from. Look at the warnings first.", Tone.WARNING
-    return "Nothing speaks against learning from it.", Tone.GOOD
+        return "It can be used for learning. Look at the warnings first.", Tone.WARNING
+    return "It can be used for learning.", Tone.GOOD
 
 
 def _show_findings(report: HtmlReport, inspection: Inspection) -> None:
     if not inspection.findings:
-        report.paragraph("There is nothing to say of it.")
+        report.paragraph("There are no findings.")
         return
     report.table(
         ["severity", "kind", "joint", "when", "what was found", "what to do"],
-        [_finding_row(finding) for finding in inspection.findings[:MOST_FINDINGS]],
+        [_finding_row(finding) for finding in inspection.findings[:MAX_FINDINGS]],
         "findings",
     )
-    if len(inspection.findings) > MOST_FINDINGS:
-        report.paragraph(f"{len(inspection.findings) - MOST_FINDINGS} more are not shown.")
+    if len(inspection.findings) > MAX_FINDINGS:
+        report.paragraph(f"{len(inspection.findings) - MAX_FINDINGS} more are not shown.")
 
 
 def _finding_row(finding: Finding) -> list[object]:
@@ -164,12 +165,12 @@ def _show_recording(report: HtmlReport, inspection: Inspection) -> None:
         "joints",
     )
     report.heading("Pictures", 3)
-    if report.n_bytes > MOST_BYTES - PICTURES:
+    if report.n_bytes > MAX_BYTES - PICTURES:
         report.paragraph(
             "They are left out, as the file would become too large: inspect it alone."
         )
         return
-    # Values as large as numbers get are no reason to fail, nor are joints without any.
+    # Neither extreme values nor joints without values may make the report fail.
     with np.errstate(all="ignore"):
         _show_pictures(report, inspection, recording)
 
@@ -243,7 +244,7 @@ def _joint_row(inspection: Inspection, recording: Recording, j: int) -> list[obj
 
 
 def _fastest(inspection: Inspection, recording: Recording, j: int) -> float:
-    """Speed by the samples, whose velocity is the positions' derivative; else as measured."""
+    """Largest speed by the samples, the derivative of the positions; else as measured."""
     velocity = recording.velocity[:, j]
     if inspection.samples is not None:
         velocity = inspection.samples.X[:, len(recording.joint_names) + j]
@@ -261,7 +262,7 @@ def _share(value: float, limit: float | None) -> str:
 
 
 def _moved(recording: Recording) -> str:
-    moved = np.ptp(recording.position, axis=0) >= LEAST_RANGE
+    moved = np.ptp(recording.position, axis=0) >= MIN_RANGE
     names = [_name(joint) for joint, yes in zip(recording.joint_names, moved, strict=True) if yes]
     if len(names) == len(moved):
         return "all" if len(names) > 1 else names[0]

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Panels under each other, one for each joint, and what is drawn into them."""
+"""Figures with one panel per joint: layout, legend, time series, limits and histograms."""
 
 from __future__ import annotations
 
@@ -29,27 +29,28 @@ __all__ = [
 ]
 
 LIMIT: dict[str, Any] = {"color": "tab:purple", "ls": "--", "lw": 1.0}
-# Inches: a panel as wide as a phone is read at, with room for numbers beside it and for the legend
-# and the title of the axis above and below all.
+# Sizes in inches: a panel as wide as is legible on a phone, with margins for the numbers at the
+# sides and for the legend and the title of the axis above and below all panels.
 WIDTH, PANEL, BETWEEN, ABOVE, BELOW, LEFT, RIGHT = 4.0, 0.95, 0.32, 0.4, 0.5, 0.66, 0.24
 LEGEND_LINE = 0.22
 OPAQUE, TRANSLUCENT = 1.0, 0.6
-# Characters of a joint's name that fit above a panel.
+# Longest name of a joint that fits above a panel, in characters.
 LONGEST_NAME = 26
-# Parts of the time that are told apart: a panel has about 650 pixels.
+# Number of bins of time that are distinguished: a panel has about 650 pixels.
 N_BINS = 600
-# Values beyond are no angle or torque; Matplotlib fails at those near the largest number.
+# Largest value that is drawn: no angle or torque is larger, and Matplotlib fails near the largest
+# float.
 LARGEST = 1e9
-# A limit is shown where the values reach this share of it: elsewhere it would flatten them.
+# A limit is shown if the values reach this share of it; otherwise it would flatten their curve.
 NEAR_LIMIT = 0.6
-# Percent of the time, below all that a histogram shows.
+# Bottom of a histogram, in percent of the time, below its axis.
 BELOW_AXIS = 1e-9
 
 
 def joint_panels(
     joints: Sequence[str], unit: str, below: str, share: bool = False, legend_lines: int = 1
 ) -> tuple[Figure, list[Axes]]:
-    """Panels under each other. Laid out by hand: Matplotlib's own layouts take seconds."""
+    """Return stacked panels, with explicit layout: Matplotlib's automatic ones take seconds."""
     heights = PANEL + BETWEEN
     alone = 0.0 if share else 0.18  # the numbers below each panel
     above = ABOVE + legend_lines * LEGEND_LINE
@@ -65,7 +66,7 @@ def joint_panels(
     )
     for axis, joint in zip(axes, joints, strict=True):
         title = f"{picture_text(joint, LONGEST_NAME)} [{unit}]"
-        # Without y, Matplotlib looks for what the title might touch, which takes half of the time.
+        # With an explicit y, as the automatic position of a title takes half of the time.
         axis.set_title(title, fontsize=10, loc="left", y=1.0)
         axis.locator_params(axis="x", nbins=5)
         axis.locator_params(axis="y", nbins=4)
@@ -76,9 +77,9 @@ def joint_panels(
 
 
 def legend_above(figure: Figure, axes: Sequence[Axes]) -> None:
-    """One legend above all panels, of what any of them shows."""
+    """Add one legend for all panels above them."""
     for axis in axes:
-        # Each small tick of a logarithmic axis takes a millisecond.
+        # Each minor tick of a logarithmic axis takes a millisecond.
         axis.minorticks_off()
     handles = {
         label: handle
@@ -99,9 +100,9 @@ def legend_above(figure: Figure, axes: Sequence[Axes]) -> None:
 def plot_over_time(
     axis: Axes, time: FloatArray, values: NDArray[np.floating], parts: Stretches, **style: Any
 ) -> None:
-    """Draw what a panel can show of values over time, in parts without gaps."""
+    """Draw values over time, decimated and broken at gaps."""
     shown = decimate(time, sound(values), N_BINS, parts.begins)
-    # Motion that is too fast for the picture fills it: what is behind shines through.
+    # A motion too fast for the resolution fills an area: keep curves behind it visible.
     alpha = OPAQUE if len(time) <= len(shown[0]) else TRANSLUCENT
     axis.plot(*shown, lw=1.0, alpha=alpha, **style)
 
@@ -109,10 +110,10 @@ def plot_over_time(
 def shade(
     axis: Axes, edges: FloatArray, shown: BoolArray, colour: str, hatch: str | None, label: str
 ) -> None:
-    """Shade the parts of the time, between edges, that are to be shown."""
+    """Shade the bins of time, between edges, that are set in `shown`."""
     if not shown.any():
         return
-    # Edges of the runs of bins that are shown, two and two.
+    # Pairs of edges of the runs of bins that are set.
     change = np.flatnonzero(np.diff(shown, prepend=False, append=False))
     first, last = edges[change[::2]], edges[change[1::2]]
     axis.broken_barh(
@@ -129,7 +130,7 @@ def shade(
 
 
 def show_limits(axis: Axes, limits: Sequence[float] | FloatArray, horizontal: bool) -> None:
-    """Show limits to which the values come near, without a change of scale for the others."""
+    """Show limits that the values come close to, without rescaling the axis for others."""
     interval = axis.get_ylim() if horizontal else axis.get_xlim()
     draw = axis.axhline if horizontal else axis.axvline
     for limit in limits:
@@ -139,16 +140,16 @@ def show_limits(axis: Axes, limits: Sequence[float] | FloatArray, horizontal: bo
 
 
 def plot_histogram(axis: Axes, values: FloatArray, edges: FloatArray, **style: Any) -> None:
-    """Draw how often values lie between edges, in percent of those that are known."""
+    """Draw a histogram in percent of the values that are not NaN."""
     known = values[np.isfinite(values)]
     if len(known):
         percent = 100.0 * np.histogram(known, edges)[0] / len(known)
-        # A logarithmic axis has no zero: empty bins end below it.
+        # A logarithmic axis has no zero: empty bins are drawn below the axis.
         axis.stairs(np.maximum(percent, BELOW_AXIS), edges, baseline=BELOW_AXIS, **style)
 
 
 def histogram_edges(values: FloatArray) -> FloatArray:
-    """Edges of a histogram's bins, NaN left out."""
+    """Edges of a histogram's bins for the values that are not NaN."""
     low, high = np.fmin.reduce(values), np.fmax.reduce(values)
     if not np.isfinite(low):
         low = high = 0.0
@@ -157,5 +158,5 @@ def histogram_edges(values: FloatArray) -> FloatArray:
 
 
 def sound(values: NDArray[np.floating]) -> FloatArray:
-    """Return the values, NaN in place of those that Matplotlib cannot draw."""
+    """Return the values, with NaN in place of those that Matplotlib cannot draw."""
     return np.where(np.abs(values) <= LARGEST, values, np.nan)

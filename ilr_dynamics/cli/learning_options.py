@@ -50,7 +50,7 @@ def add_recording_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_learning_options(parser: argparse.ArgumentParser) -> None:
-    """Add the arm, its recordings and the size of the model to a parser."""
+    """Add options for the arm, its recordings and the size of the model to a parser."""
     parser.add_argument(
         "--params-file",
         type=Path,
@@ -93,6 +93,13 @@ def parse_learning_options(
 ) -> tuple[argparse.Namespace, LearningSettings]:
     """
     Parse a command line with the options of `add_learning_options`.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Parser with these options.
+    arguments : sequence of str, optional
+        Command line without the program's name; by default that of the process.
 
     Returns
     -------

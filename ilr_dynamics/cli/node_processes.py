@@ -25,15 +25,15 @@ LOG_LINES = 15
 
 class NodeProcesses:
     """
-    Starts nodes of this package and stops them all at the end of a ``with`` block.
+    Processes of nodes of this package, stopped at the end of a ``with`` block.
 
-    Each node has a session of its own, so that Ctrl-C reaches this program alone, which then
-    stops the nodes in order; if this program is killed, the kernel kills the nodes.
+    Each node has its own session, so that Ctrl-C reaches this program only, which then stops the
+    nodes in order. If this program is killed, the kernel kills the nodes.
 
     Parameters
     ----------
-    log_folder
-        Where each node's output goes, one file a node.
+    log_folder : Path
+        Folder for the output of the nodes, one file per node.
     """
 
     def __init__(self, log_folder: Path) -> None:
@@ -56,15 +56,15 @@ class NodeProcesses:
         Parameters
         ----------
         module : str
-            Its module in ``ilr_dynamics.nodes``.
+            Module of the node in ``ilr_dynamics.nodes``.
         parameters : mapping of str to object, optional
             Values of single parameters.
         parameter_file : Path, optional
-            A ROS parameter file.
+            ROS parameter file.
         label : str, optional
-            Its name here and in the log's file name; by default the module.
+            Name of the node here and in the log's file name; by default the module.
         may_end : bool
-            Whether it is well if it ends by itself with exit code 0.
+            Whether the node may end by itself with exit code 0.
         """
         command = [sys.executable, "-P", "-m", f"ilr_dynamics.nodes.{module}", "--ros-args"]
         if parameter_file is not None:
@@ -85,12 +85,12 @@ class NodeProcesses:
 
     def check(self) -> None:
         """
-        Make sure that all nodes are alive that have to be.
+        Check that all nodes that must be running are.
 
         Raises
         ------
         IlrDynamicsError
-            If one has ended; the text holds the end of its log.
+            If one has ended; the text includes the end of its log.
         """
         for name, process in self._processes.items():
             code = process.poll()
@@ -110,7 +110,7 @@ class NodeProcesses:
         return self._processes[name].poll() is None
 
     def stop(self, name: str) -> None:
-        """Stop a node: ask first, then kill."""
+        """Stop a node by SIGINT or, if it does not end, by SIGKILL."""
         process = self._processes.pop(name)
         process.send_signal(signal.SIGINT)
         try:
@@ -120,7 +120,7 @@ class NodeProcesses:
             process.wait()
 
     def __enter__(self) -> Self:
-        """Nothing is started yet."""
+        """Return this object; nodes are started later."""
         return self
 
     def __exit__(
@@ -129,7 +129,7 @@ class NodeProcesses:
         value: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Stop all nodes, the newest first; a second Ctrl-C does not leave any behind."""
+        """Stop all nodes, the newest first, also after a second Ctrl-C."""
         previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             for name in reversed(list(self._processes)):

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Operates simulator, controller and recorder over ROS, as a person would with ros2 calls."""
+"""Operator: ROS client that operates simulator, controller and recorder as a person would."""
 
 from __future__ import annotations
 
@@ -37,33 +37,33 @@ from ilr_dynamics_msgs.srv import LoadSnapshot, UpdateModel
 __all__ = ["Operator"]
 
 Progress = Callable[[float], None]
-"""Called with the time of the trajectory that has passed, s."""
+"""Callback with the elapsed time of the trajectory, s."""
 
 SERVICE_TIMEOUT = 20.0
-# Of what the learner does, which gives way to all other programs.
+# Timeout of learning, s: the learner has a lower priority than other programs.
 LEARNING_TIMEOUT = 600.0
 MODE_TIMEOUT = 20.0
 SILENCE_TIMEOUT = 10.0
 SPIN_PERIOD = 0.1
-# Faster than real time and on a busy machine many reports may wait; none may get lost.
+# No report may be lost, and many can wait if time runs faster than real time on a busy machine.
 ALL_STATES = QoSProfile(depth=5000)
 LARGEST_GAP = 5.0
 
 
 class Operator:
     """
-    A ROS client of /inverse_dynamics, /wam_simulator and /recorder.
+    ROS client of /inverse_dynamics, /wam_simulator and /recorder.
 
     Parameters
     ----------
-    joints
+    joints : tuple of str
         Names of the joints, from base to tool.
-    check
-        Called while waiting; raises if it makes no sense to wait any longer.
+    check : callable
+        Called while waiting; raises if waiting is useless.
     """
 
     def __init__(self, joints: tuple[str, ...], check: Callable[[], None]) -> None:
-        # Ctrl-C has to become a KeyboardInterrupt here, and the nodes are stopped one by one.
+        # Without rclpy's handlers Ctrl-C raises KeyboardInterrupt, and the nodes are then stopped.
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         self._joints = joints
         self._check = check
@@ -81,13 +81,13 @@ class Operator:
         self._refusal = ""
 
     def close(self) -> None:
-        """Leave the ROS graph."""
+        """Destroy the ROS node of this client."""
         self._executor.shutdown()
         self._node.destroy_node()
         rclpy.shutdown()
 
     def change_state(self, transition: int) -> None:
-        """Take /inverse_dynamics through a transition of lifecycle_msgs/Transition."""
+        """Trigger a transition of /inverse_dynamics, a constant of lifecycle_msgs/Transition."""
         answer = self._call(
             ChangeState, "inverse_dynamics/change_state", transition=Transition(id=transition)
         )
@@ -106,18 +106,18 @@ class Operator:
                 raise IlrDynamicsError(f"/{node} refused {values}: {result.reason}")
 
     def start_recording(self, uri: Path) -> None:
-        """Have the recorder begin a bag."""
+        """Start a recording."""
         self.set_parameters("recorder", uri=str(uri))
         self._succeed(self._call(Trigger, "recorder/start"))
 
     def stop_recording(self) -> None:
-        """Have the recorder finish its bag."""
+        """Finish the recording."""
         self._succeed(self._call(Trigger, "recorder/stop"))
 
     def update_model(
         self, bag: Path, snapshot: Path, waiting: Progress, *, accept_worse: bool = False
     ) -> UpdateModel.Response:
-        """Have the model learn from a bag; the arm goes on being controlled."""
+        """Update the model from a bag; the arm stays under control."""
         answer = self.try_update(bag, snapshot, waiting, accept_worse=accept_worse)
         self._succeed(answer)
         return answer
@@ -125,7 +125,7 @@ class Operator:
     def try_update(
         self, bag: Path, snapshot: Path, waiting: Progress, *, accept_worse: bool = False
     ) -> UpdateModel.Response:
-        """Do as `update_model`, but leave it to the answer to say whether that succeeded."""
+        """Update the model as `update_model` does, but return a failure as the response."""
         return self._call(
             UpdateModel,
             "inverse_dynamics/update_model",
@@ -137,7 +137,7 @@ class Operator:
         )
 
     def load_snapshot(self, snapshot: Path) -> None:
-        """Have the running model replaced by a saved one."""
+        """Replace the model in use by a saved one."""
         self._succeed(
             self._call(
                 LoadSnapshot,
@@ -148,43 +148,43 @@ class Operator:
         )
 
     def activate(self) -> None:
-        """Put the arm back to its start posture and have it held there."""
+        """Reset the arm to its start posture and activate the controller."""
         self._succeed(self._call(Trigger, "wam_simulator/reset"))
         self._states.clear()
         self.change_state(Transition.TRANSITION_ACTIVATE)
         self._await_mode(ControllerState.HOLDING)
 
     def deactivate(self) -> None:
-        """Have no more torque sent."""
+        """Deactivate the controller, which then sends no torque."""
         self.change_state(Transition.TRANSITION_DEACTIVATE)
 
     def answered_states(self) -> TrackingRecord:
-        """Return what the controller reported since the last activation or trajectory."""
+        """Return the controller's reports since the last activation or trajectory."""
         return TrackingRecord.from_states(self._states)
 
-    def forget_states(self) -> None:
-        """Have `answered_states` begin anew."""
+    def clear_states(self) -> None:
+        """Delete the reports so far."""
         self._states.clear()
 
     def listen(self, kind: Any, topic: str, callback: Callable[[Any], None]) -> None:
-        """Have a function called, while this object waits, with each message of a topic."""
+        """Subscribe to a topic; the callback is called only while this object waits."""
         self._node.create_subscription(kind, topic, callback, qos.STATUS)
 
     def watch(self, duration: float, waiting: Progress) -> None:
         """
-        Let time pass.
+        Wait while the controller runs.
 
         Parameters
         ----------
-        duration
-            How much, s.
-        waiting
-            Called with what has passed.
+        duration : float
+            Time to wait, s.
+        waiting : callable
+            Callback with the elapsed time, s.
 
         Raises
         ------
         IlrDynamicsError
-            If the controller goes to fault or falls silent.
+            If the controller enters a fault or stops reporting.
         """
         start = time.monotonic()
 
@@ -197,25 +197,25 @@ class Operator:
 
     def follow(self, motion: JointMotion, progress: Progress) -> TrackingRecord:
         """
-        Have a trajectory tracked from the start posture.
+        Track a trajectory from the start posture.
 
         Parameters
         ----------
-        motion
-            The trajectory's knots; sent as positions, velocities and accelerations.
-        progress
-            Called as the motion goes on.
+        motion : JointMotion
+            Knots of the trajectory, sent as positions, velocities and accelerations.
+        progress : callable
+            Callback with the elapsed time, s.
 
         Returns
         -------
         TrackingRecord
-            The controller's reports from the first to the last point.
+            Reports of the controller from the first to the last point.
 
         Raises
         ------
         IlrDynamicsError
-            If the controller goes to fault, refuses the trajectory, falls silent, or reports of
-            it were lost.
+            If the controller enters a fault, refuses the trajectory, stops reporting, or reports
+            were lost.
         """
         self.activate()
         self._states.clear()
@@ -249,7 +249,7 @@ class Operator:
             self._refusal = line.msg
 
     def _await_mode(self, mode: int) -> None:
-        """Spin until the controller is in a mode, as long as that can still be expected."""
+        """Spin until the controller is in a mode; raise if it cannot get there."""
         deadline = time.monotonic() + MODE_TIMEOUT
 
         def reached() -> bool:
@@ -274,7 +274,7 @@ class Operator:
         return int(mode)
 
     def _await(self, condition: Callable[[], bool]) -> None:
-        """Spin until the condition holds; the controller must not fall silent meanwhile."""
+        """Spin until the condition holds; raise if the controller stops reporting."""
         seen, deadline = len(self._states), time.monotonic() + SILENCE_TIMEOUT
         while not condition():
             self._executor.spin_once(timeout_sec=SPIN_PERIOD)

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""A ROS domain that nobody else on this machine is in."""
+"""Reservation of a ROS domain that no other program on this machine uses."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from ament_index_python.packages import get_package_share_directory
 
 __all__ = ["OwnDomain"]
 
-# Where ROS 2's own test tools (domain_coordinator) bind the port that stands for a domain.
+# Port that ROS 2's test tools (domain_coordinator) bind to reserve domain 0.
 PORT_OF_DOMAIN_0 = 22119
 DOMAINS = range(1, 101)
 FAST_DDS = "rmw_fastrtps"
-# They read another variable.
+# Releases of ROS whose Fast DDS reads another environment variable.
 BEFORE_FAST_DDS_3 = ("humble", "iron", "jazzy")
 PROFILE = Path("config") / "fastdds_this_machine.xml"
-# Of this process, the latest last. Nodes that Python has not collected yet live on in a domain
-# that was given back: their services are found there, and never answer.
+# Domains this process has used, the latest last. Nodes that Python has not collected yet still
+# exist in a released domain: their services are found there but never respond.
 _had: list[int] = []
 
 
 class OwnDomain:
     """
-    A domain that is taken as long as this object is open.
+    Domain that is reserved while this object is open.
 
-    Whoever takes domains in this way, or with ROS 2's domain_coordinator, gets another one.
+    Other programs that reserve domains in this way, or by ROS 2's domain_coordinator, get another.
 
     Attributes
     ----------
     number : int
-        The domain.
+        Number of the domain.
 
     Raises
     ------
@@ -62,11 +62,10 @@ class OwnDomain:
 
     def environment(self) -> dict[str, str]:
         """
-        Variables that put a process into the domain, on this machine only.
+        Environment variables that put a process into the domain, on this machine only.
 
-        Where that can be had, Fast DDS is kept off its shared memory, for the sake of control
-        loops (see `ilr_dynamics.nodes.middleware`) and as a killed node would leave its part
-        behind.
+        Where possible Fast DDS does not use shared memory, which can block control loops
+        (`ilr_dynamics.nodes.middleware`) and of which a killed node leaves files behind.
         """
         domain = {"ROS_DOMAIN_ID": str(self.number), "ROS_STATIC_PEERS": ""}
         profile = _fast_dds_profile()
@@ -78,11 +77,11 @@ class OwnDomain:
         }
 
     def close(self) -> None:
-        """Give the domain back."""
+        """Release the domain."""
         self._claim.close()
 
     def __enter__(self) -> Self:
-        """Take part in a ``with`` statement."""
+        """Return this object, for a ``with`` statement."""
         return self
 
     def __exit__(
@@ -91,15 +90,15 @@ class OwnDomain:
         value: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Give the domain back."""
+        """Release the domain."""
         self.close()
 
 
 def _fast_dds_profile() -> Path | None:
     """
-    The file that keeps Fast DDS on this machine; None where it would not be read.
+    Return the profile that restricts Fast DDS to this machine; None if it would not be read.
 
-    That a file is not read has no other sign than torques in the whole network.
+    If it were set but not read, nothing would show that torques are sent to the whole network.
     """
     # Fast DDS is ROS 2's default.
     middleware = os.environ.get("RMW_IMPLEMENTATION") or FAST_DDS
@@ -108,6 +107,6 @@ def _fast_dds_profile() -> Path | None:
     try:
         profile = Path(get_package_share_directory("ilr_dynamics")) / PROFILE
     except (LookupError, OSError):
-        # Nothing is built, or no ROS environment set up: no nodes either.
+        # The package is not built, or no ROS environment is set up: nodes cannot run either.
         return None
     return profile if profile.is_file() else None

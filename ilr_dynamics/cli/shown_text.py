@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Texts of others, such as names of joints, in a form that can do nothing but be read."""
+"""Safe display of untrusted texts, such as names of joints in a recording."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ LEFT_OUT = "..."
 
 def printable(text: object) -> str:
     r"""
-    Show control characters, marks of direction and the like as escapes.
+    Replace control characters, direction marks and the like by escapes.
 
     Parameters
     ----------
     text : object
-        What to show, by its `str`.
+        Object to show by its `str`.
 
     Returns
     -------
     str
-        One line without characters that move a cursor, turn the direction of writing, cannot be
-        seen or cannot be encoded: these are shown as in Python, ``\x1b`` or ``\u202e``.
+        One line. Characters that move the cursor, change the direction of writing, are invisible
+        or cannot be encoded are shown as in Python, ``\x1b`` or ``\u202e``.
     """
     return "".join(
         character if character.isprintable() else ascii(character)[1:-1] for character in str(text)
@@ -31,14 +31,14 @@ def printable(text: object) -> str:
 
 def shortened(text: str, length: int) -> str:
     """
-    Leave out the middle of a long text: names and paths differ at either end.
+    Remove the middle of a long text, as names and paths differ at either end.
 
     Parameters
     ----------
     text : str
-        What to show.
+        Text to show.
     length : int
-        Characters to return at most, four or more.
+        Largest number of characters to return, four or more.
 
     Returns
     -------
@@ -52,14 +52,14 @@ def shortened(text: str, length: int) -> str:
 
 def picture_text(text: object, length: int) -> str:
     """
-    Make a text safe for Matplotlib, which reads what stands between dollars as a formula.
+    Make a text safe for Matplotlib, which parses text between dollar signs as a formula.
 
     Parameters
     ----------
     text : object
-        What to show, by its `str`.
+        Object to show by its `str`.
     length : int
-        Characters to show at most, four or more.
+        Largest number of characters to show, four or more.
 
     Returns
     -------

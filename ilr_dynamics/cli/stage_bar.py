@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""How far a stage is: a bar in a terminal, one line in a log."""
+"""Progress of a stage, as a bar in a terminal or as one line in a log."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ __all__ = ["StageBar"]
 
 class StageBar:
     """
-    One line that says how far a stage is.
+    Line that shows the progress of a stage.
 
-    In a terminal it is a bar that moves. Elsewhere, as in a log, it begins with the label and goes
-    on, when the stage ends, with how far that came.
+    In a terminal it is a moving bar. Elsewhere, as in a log, the label is written first, and the
+    progress when the stage ends.
 
     Parameters
     ----------
-    label
-        What the line begins with.
-    file
-        Where it is shown.
-    total
-        What there is to do, in any unit; None if nobody knows.
-    count
-        How what is done is written, in tqdm's terms.
-    bar
-        How the bar is written behind it, in the same terms.
+    label : str
+        Beginning of the line.
+    file : text file
+        Stream to write to.
+    total : float or None
+        Amount of work, in any unit; None if it is not known.
+    count : str
+        Format of the amount that is done, as for tqdm.
+    bar : str
+        Format of the bar after it, as for tqdm.
     """
 
     def __init__(
@@ -48,13 +48,13 @@ class StageBar:
             print(label, end="", file=file, flush=True)
 
     def __call__(self, done: float) -> None:
-        """Show how much is done, in the unit of the total."""
+        """Show the amount that is done, in the unit of the total."""
         self._done = done
         if self._bar is not None:
             self._bar.update(done - self._bar.n)
 
     def __enter__(self) -> Self:
-        """It is shown already."""
+        """Return this object, which is shown already."""
         return self
 
     def __exit__(
@@ -67,7 +67,7 @@ class StageBar:
         self.close()
 
     def close(self) -> None:
-        """End the line, with as much as is done."""
+        """End the line with the amount that is done."""
         if self._bar is not None:
             self._bar.close()
         else:

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Tables for terminals."""
+"""Plain-text tables for terminals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["format_table"]
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """
-    Lay out a table: the first column to the left, the others to the right.
+    Format a table, with the first column aligned to the left and the others to the right.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What a controller reported while it tracked, as arrays."""
+"""Reports of the controller during a motion, as arrays."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ __all__ = ["TrackingRecord"]
 @dataclass(frozen=True)
 class TrackingRecord:
     """
-    Reports of /inverse_dynamics, one row a report.
+    Reports of /inverse_dynamics, one row per report.
 
     Parameters
     ----------
-    time : (n,)
-        Since the first report, s.
-    mode : (n,)
-        What the controller did, a constant of ControllerState.
-    desired, measured : (n, n_joints)
+    time : ndarray of shape (n,)
+        Time since the first report, s.
+    mode : ndarray of shape (n,)
+        Mode of the controller, a constant of ControllerState.
+    desired, measured : ndarray of shape (n, n_joints)
         Positions, rad.
-    feedforward, pd, commanded, predicted_std : (n, n_joints)
+    feedforward, pd, commanded, predicted_std : ndarray of shape (n, n_joints)
         Torques, Nm.
-    gate : (n,)
-        Share of the learned torque that was let through.
-    loop_time : (n,)
-        From receipt of the joint state to publication of the torque, s.
+    gate : ndarray of shape (n,)
+        Share of the learned torque that was used.
+    loop_time : ndarray of shape (n,)
+        Time from receipt of the joint state to publication of the torque, s.
     """
 
     time: FloatArray
@@ -54,7 +54,16 @@ class TrackingRecord:
     @classmethod
     def from_states(cls, states: Sequence[ControllerState]) -> Self:
         """
-        Stack the messages.
+        Make a record from messages.
+
+        Parameters
+        ----------
+        states : sequence of ControllerState
+            Messages in the order of time.
+
+        Returns
+        -------
+        TrackingRecord
 
         Raises
         ------

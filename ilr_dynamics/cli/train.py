@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings to a snapshot: `train BAG [BAG ...] --output MODEL.npz`."""
+"""Program `train BAG [BAG ...] --output MODEL.npz`: learning from recordings."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ __all__ = ["main"]
 
 
 class ProgressBar:
-    """One bar per stage of learning."""
+    """Progress bars, one per stage of learning."""
 
     def __init__(self) -> None:
         self._bar: StageBar | None = None
         self._stage = ""
 
     def __call__(self, stage: str, fraction: float, lower_bound: float) -> None:
-        """Show how far a stage is (`learning.Progress`)."""
+        """Show the progress of a stage (`learning.Progress`)."""
         if self._bar is None or stage != self._stage:
             self._finish()
             self._stage = stage
@@ -55,14 +55,14 @@ class ProgressBar:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Leave the last bar as it is."""
+        """Close the last bar as it is."""
         if kind is None:
             self._finish()
         elif self._bar is not None:
             self._bar.close()
 
     def _finish(self) -> None:
-        """Learning may settle before its last iteration: the stage is done all the same."""
+        """Complete the bar of a stage, as learning may converge before its last iteration."""
         if self._bar is not None:
             self._bar(100.0)
             self._bar.close()
@@ -97,11 +97,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("bags", nargs="+", metavar="BAG", help="folder or file of a rosbag2")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="snapshot to write")
-    parser.add_argument("--snapshot", metavar="FILE", help="model to learn on top of")
+    parser.add_argument("--snapshot", metavar="FILE", help="model to update")
     parser.add_argument(
         "--accept-worse",
         action="store_true",
-        help="learn from recordings with errors too, and from torques that cannot be the arm's",
+        help="learn also from recordings with errors, and from torques that cannot be the arm's",
     )
     add_learning_options(parser)
     return parser
@@ -134,7 +134,7 @@ def _train(options: argparse.Namespace, settings: LearningSettings) -> None:
 
 
 def _usable(inspection: Inspection, settings: LearningSettings, accept_worse: bool) -> Samples:
-    """Print what is wrong with a recording; refuse one with errors, and torques of no arm."""
+    """Print the findings in a recording; refuse one with errors or implausible torques."""
     bag, samples = inspection.uri, inspection.required_samples()
     for finding in inspection.findings:
         if finding.severity is not Severity.INFO:
@@ -159,7 +159,7 @@ def _samples_table(bags: Sequence[str], parts: Sequence[Samples]) -> str:
 def _error_table(joints: Sequence[str], report: LearningReport) -> str:
     before: Sequence[object] = report.error_before or ["-"] * len(joints)
     return format_table(
-        ["newest tenth, not learned yet: mean squared torque error [Nm^2]", "before", "after"],
+        ["newest tenth, held out: mean squared torque error [Nm^2]", "before", "after"],
         list(zip(joints, before, report.error_after, strict=True)),
     )
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Tracking control: reference, feed-forward, feedback, limits and supervision. No ROS."""
+"""Tracking control without ROS: reference, feed-forward, feedback, limits and supervision."""
 
 from ilr_dynamics.control.closed_loop import TrackingResult, track
 from ilr_dynamics.control.command import Command

@@ -1,9 +1,10 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Questions about one value per joint that are asked in every control cycle.
+"""
+Fast checks of one value per joint, for the control cycle.
 
 For a handful of values NumPy's comparisons and reductions take several times as long as Python's
-own on plain floats, above all when other processes have pushed their code out of the caches.
+own on plain floats, most of all when other processes have evicted their code from the caches.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ __all__ = ["all_finite", "within"]
 
 def all_finite(values: ArrayLike) -> bool:
     """Whether each of ``values`` (n,) is finite."""
-    # A feed-forward that somebody else made may answer with a list.
+    # A user's own feed-forward may return a list.
     return all(map(math.isfinite, np.asarray(values).tolist()))
 
 
 def within(values: FloatArray, bounds: FloatArray) -> bool:
-    """Whether no magnitude of ``values`` (n,) is beyond its bound (n,); NaN counts as beyond."""
+    """Whether each magnitude of ``values`` (n,) is at most its bound (n,); false for a NaN."""
     return all(map(le, map(abs, values.tolist()), bounds.tolist()))

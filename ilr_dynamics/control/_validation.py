@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of parameters that come as one number per joint."""
+"""Validation of parameters with one value per joint."""
 
 from __future__ import annotations
 
@@ -14,7 +14,21 @@ __all__ = ["finite", "freeze", "non_negative", "per_joint"]
 
 
 def per_joint(name: str, values: ArrayLike, n_joints: int) -> FloatArray:
-    """Return a read-only copy of ``values``, checked to be (n_joints,).
+    """
+    Return a read-only copy of ``values``, checked to be (n_joints,).
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter, for the error.
+    values : array_like
+        Values to check.
+    n_joints : int
+        Expected number of values.
+
+    Returns
+    -------
+    ndarray of shape (n_joints,)
 
     Raises
     ------
@@ -31,12 +45,15 @@ def per_joint(name: str, values: ArrayLike, n_joints: int) -> FloatArray:
 
 
 def finite(name: str, values: ArrayLike, n_joints: int) -> FloatArray:
-    """Return a read-only copy of ``values``, checked to be (n_joints,) and finite.
+    """
+    Return a read-only copy of ``values``, checked to be (n_joints,) and finite.
+
+    Parameters and result are those of `per_joint`.
 
     Raises
     ------
     InvalidParameterError
-        If the number of values or one of them is not as expected.
+        If the number of values is not as expected or one of them is not finite.
     """
     array = per_joint(name, values, n_joints)
     if not np.isfinite(array).all():
@@ -45,12 +62,15 @@ def finite(name: str, values: ArrayLike, n_joints: int) -> FloatArray:
 
 
 def non_negative(name: str, values: ArrayLike, n_joints: int) -> FloatArray:
-    """Return a read-only copy of ``values``, checked to be (n_joints,), finite and >= 0.
+    """
+    Return a read-only copy of ``values``, checked to be (n_joints,), finite and >= 0.
+
+    Parameters and result are those of `per_joint`.
 
     Raises
     ------
     InvalidParameterError
-        If the number of values or one of them is not as expected.
+        If the number of values is not as expected or one of them is negative or not finite.
     """
     array = finite(name, values, n_joints)
     if (array < 0.0).any():

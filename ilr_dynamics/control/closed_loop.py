@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""A plant and a controller in lock-step: the tracking experiment without any transport."""
+"""Tracking experiment in one process: plant and controller step by turns, without ROS."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ __all__ = ["TrackingResult", "track"]
 
 
 class Measurement(Protocol):
-    """What a plant says after a step."""
+    """Measured state of a plant."""
 
     @property
     def time(self) -> float:
-        """In s."""
+        """Time of the measurement, s."""
         ...
 
     @property
     def position(self) -> FloatArray:
-        """Measured (n_joints,), rad."""
+        """Measured position (n_joints,), rad."""
         ...
 
     @property
     def velocity(self) -> FloatArray:
-        """Measured (n_joints,), rad/s."""
+        """Measured velocity (n_joints,), rad/s."""
         ...
 
 
 class Plant(Protocol):
-    """The part of a plant that is used here, such as ``robot.WamPlant``."""
+    """Interface of a plant that `track` needs, such as ``robot.plant.WamPlant``."""
 
     def reset(self, position: FloatArray) -> Measurement:
-        """Rest at ``position`` (n_joints,), rad."""
+        """Put the plant at rest at ``position`` (n_joints,), rad."""
         ...
 
     def step(self, torque: FloatArray) -> Measurement:
@@ -53,16 +53,17 @@ class Plant(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrackingResult:
-    """One pass along a path, sampled at every cycle.
+    """
+    Record of one pass along a path, one sample per control cycle.
 
     Attributes
     ----------
     time : ndarray of shape (n,)
-        From the start of the path, s.
+        Time since the start of the path, s.
     desired, desired_velocity, desired_acceleration : ndarray of shape (n, n_joints)
-        In rad, rad/s, rad/s^2.
+        Desired position, velocity and acceleration, rad, rad/s, rad/s^2.
     position, velocity : ndarray of shape (n, n_joints)
-        Measured, rad and rad/s.
+        Measured position and velocity, rad and rad/s.
     torque, feedforward, pd, std : ndarray of shape (n, n_joints)
         Commanded, feed-forward and feedback torque, predicted standard deviation, Nm.
     gate : ndarray of shape (n,)
@@ -95,16 +96,23 @@ class TrackingResult:
 def track(
     plant: Plant, controller: TrackingController, path: JointPath, *, settle_time: float = 1.0
 ) -> TrackingResult:
-    """Put the plant at the start of a path, hold it for a while, then follow the path.
+    """
+    Put the plant at the start of a path, hold it for a while, then follow the path.
 
     Parameters
     ----------
     plant : Plant
+        Plant to control; it is reset to the start of the path.
     controller : TrackingController
-        Is reset too.
+        Controller under test; it is reset too.
     path : JointPath
+        Path to follow.
     settle_time : float
-        For which the arm is held before the path starts, s; not part of the result.
+        Time for which the arm is held before the path starts, s; not part of the result.
+
+    Returns
+    -------
+    TrackingResult
 
     Raises
     ------

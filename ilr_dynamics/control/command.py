@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What a control cycle answers."""
+"""Result of a control cycle: the torque command and the terms it is made of."""
 
 from __future__ import annotations
 
@@ -14,29 +14,31 @@ from ilr_dynamics.control.modes import Mode
 __all__ = ["Command"]
 
 
-# A tuple, as one is made in every cycle: a frozen dataclass takes three times as long to make.
+# A named tuple, because one is made in every cycle: a frozen dataclass takes three times as long.
 class Command(NamedTuple):
-    """Answer to one joint state.
+    """
+    Torque command for one joint state.
 
     Attributes
     ----------
     time : float
-        Of the joint state, s.
+        Stamp of the joint state, s.
     mode : Mode
+        Mode of the controller in this cycle.
     torque : ndarray of shape (n_joints,)
-        To be sent, within all limits, Nm.
+        Torque to send, within all limits, Nm.
     feedforward : FeedForwardTorque
-        Its torque is the one used: after the gate and while fading in.
+        Feed-forward as used: after the confidence gate and the cross-fade.
     pd : ndarray of shape (n_joints,)
         Feedback torque, Nm.
     reference : Reference
         Desired state.
     position, velocity : ndarray of shape (n_joints,)
-        Measured, rad and rad/s.
+        Measured position and velocity, rad and rad/s.
     limited : bool
         Whether a torque or rate limit changed the torque.
     prepared : bool
-        Whether the feed-forward was asked for before the joint state came.
+        Whether the feed-forward had been computed before the joint state came.
     """
 
     time: float

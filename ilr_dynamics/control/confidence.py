@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""How far a learned torque is trusted."""
+"""Confidence gate: the share of a learned torque to use, from its predictive uncertainty."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ __all__ = ["ConfidenceGate"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConfidenceGate:
-    """Share in [0, 1] of a learned torque to use, from what the model says about itself.
+    """
+    Share in [0, 1] of a learned torque to use, from the uncertainty of its prediction.
 
-    Two ramps, of which the smaller counts: one falls with the weight of the component that has
-    seen no data, the other with the largest predicted spread relative to its joint's bounds.
-    Each is 1 up to its ``trusted`` bound, 0 from its ``refused`` bound on, and linear between.
+    The share is the smaller of two ramps. One falls with the weight of the unseen component, which
+    has no data; the other with the predictive standard deviation of the joint that comes closest
+    to its bound. Each ramp is 1 up to its ``trusted`` bound, 0 from its ``refused`` bound on, and
+    linear in between.
 
     Attributes
     ----------
@@ -34,7 +36,7 @@ class ConfidenceGate:
     Raises
     ------
     InvalidParameterError
-        If a pair of bounds is not ordered as above.
+        If a pair of bounds violates these inequalities.
     """
 
     unseen_trusted: float
@@ -58,7 +60,8 @@ class ConfidenceGate:
             )
 
     def share(self, unseen_weight: float, std: FloatArray) -> float:
-        """Return the share of the torque to use, in [0, 1].
+        """
+        Return the share of the torque to use, in [0, 1].
 
         Parameters
         ----------
@@ -67,7 +70,7 @@ class ConfidenceGate:
         std : ndarray of shape (n_joints,)
             Predictive standard deviation of the torque, Nm.
         """
-        # As the ramps below would say, without computing them in nearly every cycle.
+        # Both ramps are 1, as in nearly every cycle: no need to compute them.
         if unseen_weight <= self.unseen_trusted and within(std, self.std_trusted):
             return 1.0
         by_weight = (self.unseen_refused - unseen_weight) / (

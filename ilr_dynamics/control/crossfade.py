@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Bumpless exchange of a signal's source."""
+"""Cross-fade: bumpless transfer of the feed-forward torque from one source to the next."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ __all__ = ["Crossfade"]
 
 
 class Crossfade:
-    """Lets a torque move from one source to the next over a time.
+    """
+    Bumpless transfer of a torque from one source to the next.
 
     At an exchange the difference between the last output and the new source is kept and fades
     out along a smoothstep, so the output is continuous and the old source need not be
@@ -21,8 +22,9 @@ class Crossfade:
     Parameters
     ----------
     n_joints : int
+        Number of joints.
     duration : float
-        For how long the difference fades, s.
+        Time over which the difference fades out, s.
     """
 
     def __init__(self, n_joints: int, duration: float) -> None:
@@ -32,19 +34,20 @@ class Crossfade:
         self._start: float | None = None
 
     def begin(self) -> None:
-        """Start from the last output at the next value."""
+        """Start a transfer: the next value is from a new source."""
         self._start = None
         self._difference = self._last
 
     def __call__(self, torque: FloatArray, time: float) -> FloatArray:
-        """Return the faded torque (n_joints,), Nm.
+        """
+        Return the faded torque (n_joints,), Nm.
 
         Parameters
         ----------
         torque : ndarray of shape (n_joints,)
-            From the present source, Nm.
+            Torque of the present source, Nm.
         time : float
-            In s.
+            Present time, s.
         """
         if self._difference is not None:
             torque = self._fade(self._difference, torque, time)

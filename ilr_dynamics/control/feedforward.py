@@ -21,20 +21,21 @@ __all__ = [
 ]
 
 
-# A tuple, as one is made in every cycle: a frozen dataclass takes three times as long to make.
+# A named tuple, because one is made in every cycle: a frozen dataclass takes three times as long.
 class FeedForwardTorque(NamedTuple):
-    """A feed-forward torque and what its model says about it.
+    """
+    Feed-forward torque with its predictive uncertainty.
 
     Attributes
     ----------
     torque : ndarray of shape (n_joints,)
-        In Nm.
+        Feed-forward torque, Nm.
     std : ndarray of shape (n_joints,)
         Predictive standard deviation, Nm; zero where nothing was learned.
     component : int
-        Local model with the largest weight; -1 for the unseen one or none.
+        Index of the local model with the largest weight; -1 for the unseen component or none.
     unseen_weight : float
-        Weight of the component without data.
+        Weight of the unseen component, which has no data.
     gate : float
         Share of a learned torque in ``torque``, in [0, 1].
     """
@@ -47,7 +48,7 @@ class FeedForwardTorque(NamedTuple):
 
 
 class FeedForward(Protocol):
-    """Maps a desired state to a torque."""
+    """Map from a desired state to a torque."""
 
     def __call__(self, reference: Reference) -> FeedForwardTorque:
         """Return the torque for ``reference``."""
@@ -55,7 +56,7 @@ class FeedForward(Protocol):
 
 
 class InverseDynamics(Protocol):
-    """The part of a rigid-body model that is used here."""
+    """Interface of a rigid-body model that the feed-forward needs."""
 
     def inverse_dynamics(
         self, position: FloatArray, velocity: FloatArray, acceleration: FloatArray
@@ -69,7 +70,7 @@ class InverseDynamics(Protocol):
 
 
 class Prediction(Protocol):
-    """Answer of a learned model to one query."""
+    """Prediction of a learned model for one input."""
 
     @property
     def mean(self) -> FloatArray:
@@ -83,21 +84,21 @@ class Prediction(Protocol):
 
     @property
     def component(self) -> int:
-        """Local model with the largest weight; -1 for the unseen one."""
+        """Index of the local model with the largest weight; -1 for the unseen component."""
         ...
 
     @property
     def unseen_weight(self) -> float:
-        """Weight of the component without data."""
+        """Weight of the unseen component, which has no data."""
         ...
 
 
 class Predictor(Protocol):
-    """The part of a learned model that is used here."""
+    """Interface of a learned model that the feed-forward needs."""
 
     @property
     def has_fallback(self) -> bool:
-        """Whether it has a global model that predicts where no local one has data."""
+        """Whether a global model predicts where no local model has data."""
         ...
 
     def query(self, x: FloatArray) -> Prediction:
@@ -106,7 +107,7 @@ class Predictor(Protocol):
 
 
 class NoFeedForward:
-    """No torque at all: the PD works alone."""
+    """Zero torque: the PD works alone."""
 
     def __init__(self, n_joints: int) -> None:
         zero = np.zeros(n_joints)
@@ -119,7 +120,8 @@ class NoFeedForward:
 
 
 class RigidBodyFeedForward:
-    """Inverse dynamics of a rigid-body model.
+    """
+    Inverse dynamics of a rigid-body model.
 
     Parameters
     ----------
@@ -146,12 +148,13 @@ class RigidBodyFeedForward:
 
 
 class LearnedFeedForward:
-    """Torque of a learned model, which gives way to another where it does not know.
+    """
+    Torque of a learned model, blended with a fallback where the model is uncertain.
 
     Parameters
     ----------
     predictor : Predictor
-        Such as ``regression.Predictor``, over inputs [q, qd, qdd].
+        Learned model over inputs [q, qd, qdd], such as ``regression.Predictor``.
     gate : ConfidenceGate
         Decides the share g of the learned torque.
     fallback : FeedForward
@@ -164,11 +167,11 @@ class LearnedFeedForward:
         self._fallback = fallback
 
     def __call__(self, reference: Reference) -> FeedForwardTorque:
-        """Return g mean + (1 - g) fallback."""
+        """Return g * mean + (1 - g) * fallback."""
         prediction = self._predictor.query(
             np.concatenate((reference.position, reference.velocity, reference.acceleration))
         )
-        # With identified dynamics inside, to be without a local model is not to be without one.
+        # A global model, such as identified dynamics, predicts without any local model too.
         unknown = 0.0 if self._predictor.has_fallback else prediction.unseen_weight
         gate = self._gate.share(unknown, prediction.std)
         torque = prediction.mean

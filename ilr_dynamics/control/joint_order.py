@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Joints by name: the order of a message's joints seen from the controller's order."""
+"""Joint order: the permutation from a message's joints to the controller's, by name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ __all__ = ["joint_order"]
 def joint_order(
     names: Sequence[str], joints: Sequence[str], *, allow_extra: bool = False
 ) -> IndexArray:
-    """Find where each of ``joints`` stands in ``names``.
+    """
+    Return the index in ``names`` of each of ``joints``.
 
     Parameters
     ----------
@@ -26,12 +27,12 @@ def joint_order(
     joints : sequence of str
         Joints in the order wanted.
     allow_extra : bool
-        Pass over names that are not wanted, as in joint states of a whole robot.
+        Ignore names that are not in ``joints``, as in joint states of a whole robot.
 
     Returns
     -------
     ndarray of shape (n_joints,)
-        Such that ``values[order]`` is in the order of ``joints``.
+        Indices such that ``values[order]`` is in the order of ``joints``.
 
     Raises
     ------
@@ -41,8 +42,8 @@ def joint_order(
     if len(set(names)) != len(names):
         twice = sorted({name for name in names if list(names).count(name) > 1})
         raise InvalidDataError(
-            f"joints named twice: {', '.join(twice)}; expected each name once, as nobody knows "
-            "which of its values counts"
+            f"joints named twice: {', '.join(twice)}; expected each name once, as either of its "
+            "values could be meant"
         )
     missing = [joint for joint in joints if joint not in names]
     unknown = [name for name in names if name not in joints]

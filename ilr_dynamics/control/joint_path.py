@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Reference trajectories in joint space: piecewise polynomials through given points."""
+"""Joint-space trajectories: piecewise polynomials through given points."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ from ilr_dynamics.exceptions import TrajectoryError
 
 __all__ = ["JointPath", "Reference"]
 
-# In rad/s. One count of a 4096-count encoder behind a gear of 42 is 4e-5 rad.
+# Velocity below which a joint counts as at rest, rad/s: one count of a 4096-count encoder behind a
+# gear of 42 is 4e-5 rad.
 _REST_VELOCITY = 1e-3
 
 
-# A tuple, as one is made in every cycle: a frozen dataclass takes three times as long to make.
+# A named tuple, because one is made in every cycle: a frozen dataclass takes three times as long.
 class Reference(NamedTuple):
-    """Desired state of the joints at one instant.
+    """
+    Desired state of the joints at one instant.
 
     Attributes
     ----------
     position, velocity, acceleration : ndarray of shape (n_joints,)
-        In rad, rad/s and rad/s^2.
+        Desired position, velocity and acceleration, rad, rad/s and rad/s^2.
     """
 
     position: FloatArray
@@ -37,27 +39,30 @@ class Reference(NamedTuple):
 
     @classmethod
     def at_rest(cls, position: ArrayLike) -> Reference:
-        """Stand still at ``position`` (n_joints,), rad."""
+        """Return the reference that stands still at ``position`` (n_joints,), rad."""
         position = _read_only(position)
         zero = _read_only(np.zeros_like(position))
         return cls(position, zero, zero)
 
 
 class JointPath:
-    """Positions over time, interpolated to the degree the given fields allow.
+    """
+    Piecewise polynomial path of all joints over time.
 
-    As in ROS's joint_trajectory_controller: positions alone give straight lines, positions and
-    velocities cubics, accelerations on top quintics. Each segment is the Hermite polynomial that
-    meets the given fields at both its ends.
+    As in ROS's joint_trajectory_controller the degree follows from the fields that are given:
+    positions alone give straight lines, positions and velocities cubics, positions, velocities
+    and accelerations quintics. Each segment is the Hermite polynomial that has the given values
+    at both its ends.
 
     Parameters
     ----------
     times : array_like of shape (n_points,)
-        Strictly increasing, s.
+        Times of the points, strictly increasing, s.
     positions : array_like of shape (n_points, n_joints)
-        In rad.
+        Positions at the points, rad.
     velocities, accelerations : array_like of shape (n_points, n_joints), optional
-        In rad/s and rad/s^2. Accelerations without velocities are refused.
+        Velocities and accelerations at the points, rad/s and rad/s^2. Accelerations without
+        velocities are refused.
 
     Raises
     ------
@@ -94,7 +99,7 @@ class JointPath:
         # Python floats: bisect and scalar arithmetic on them are several times faster.
         self._knots: list[float] = self.times.tolist()
         self._rates: list[float] = (1.0 / np.diff(self.times)).tolist()
-        # Segment after segment, so that a cycle finds what it needs in one place.
+        # One segment after the other, so that what a cycle reads is contiguous in memory.
         self._coefficients = np.ascontiguousarray(np.moveaxis(self._segments(), 0, 1))
         self._first = Reference.at_rest(self.positions[0])
         self._last = Reference.at_rest(self.positions[-1])
@@ -135,22 +140,24 @@ class JointPath:
         return len(self.fields) == 1 or bool(np.abs(self.fields[1][-1]).max() < _REST_VELOCITY)
 
     @property
-    def stops_on_the_way(self) -> bool:
-        """Whether it stands still at each of its points, and others lie between the ends.
+    def stops_at_every_point(self) -> bool:
+        """
+        Whether the velocity is zero at each point and there are points between the ends.
 
-        Velocities of zero are often filled in by who does not know them.
+        Senders that do not know the velocities often fill in zeros.
         """
         if len(self.fields) == 1 or len(self.times) < 3 or self.fields[1].any():
             return False
         return bool((self.positions != self.positions[0]).any())
 
     def sample(self, time: float) -> Reference:
-        """Evaluate the path; it stands still before its first and from its last point on.
+        """
+        Evaluate the path, which is at rest before its first point and from its last point on.
 
         Parameters
         ----------
         time : float
-            On the time axis of ``times``, s.
+            Time on the axis of ``times``, s.
         """
         if time < self._knots[0]:
             return self._first
@@ -165,13 +172,22 @@ class JointPath:
     def sample_inside(
         self, n_per_segment: int, segments: IndexArray | slice = slice(None)
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Evaluate every segment, or some, at evenly spaced times, both ends included.
+        """
+        Evaluate segments at evenly spaced times, both ends included.
+
+        Parameters
+        ----------
+        n_per_segment : int
+            Number of times per segment.
+        segments : ndarray of int or slice
+            Segments to evaluate; all by default.
 
         Returns
         -------
         times : ndarray of shape (n,)
+            Times, s, with n = n_segments * n_per_segment. A path of one point gives that point.
         positions, velocities : ndarray of shape (n, n_joints)
-            With n = n_segments * n_per_segment; the point itself if there is only one.
+            Positions and velocities at these times, rad and rad/s.
         """
         if len(self.times) == 1:
             return self.times, self.positions, np.zeros_like(self.positions)
@@ -185,45 +201,51 @@ class JointPath:
         return times.ravel(), positions.reshape(shape), velocities.reshape(shape)
 
     def bounding_points(self) -> tuple[FloatArray, FloatArray]:
-        """Return points of every segment between the extremes of which it stays.
+        """
+        Return the Bezier control points of every segment, whose extremes bound it.
 
         Returns
         -------
         positions : ndarray of shape (6, n_segments, n_joints)
+            Control points of the positions, rad. A path of one point gives that point, of shape
+            (1, 1, n_joints).
         velocities : ndarray of shape (5, n_segments, n_joints)
-            The point itself, as (1, 1, n_joints), if there is only one.
+            Control points of the velocities, rad/s.
         """
         if len(self.times) == 1:
             return self.positions[None], np.zeros_like(self.positions[None])
-        positions = _of_each_segment(BEZIER, np.moveaxis(self._coefficients, 1, 0))
-        # A Bezier curve's derivative is one too, through the differences of its points.
+        positions = _map_segments(BEZIER, np.moveaxis(self._coefficients, 1, 0))
+        # The derivative of a Bezier curve is a Bezier curve of the differences of its points.
         velocities = np.diff(positions, axis=0)
         velocities *= 5.0 / np.diff(self.times)[:, None]
         return positions, velocities
 
     def preceded_by(self, time: float, reference: Reference) -> JointPath:
-        """Return the path that leads from ``reference`` at ``time`` to this one's first point.
+        """
+        Return this path with one more segment before it, which starts at ``reference``.
 
         Parameters
         ----------
         time : float
-            Before the first point, s.
+            Start of the new segment, before the first point, s.
         reference : Reference
-            State the new path starts from.
+            State at the start of the new segment.
         """
         state = (reference.position, reference.velocity, reference.acceleration)
         fields = [np.vstack((row, field)) for row, field in zip(state, self.fields, strict=False)]
         return JointPath(np.append(time, self.times), *fields)
 
     def extended_back(self, time: float) -> JointPath:
-        """Return the path as it would have come to its first point since ``time``.
+        """
+        Return this path extrapolated backward from its first point to ``time``.
 
-        At constant acceleration, where that is given, else at constant velocity or standing still.
+        The acceleration is constant where accelerations are given; else the velocity is, or
+        without velocities the position.
 
         Parameters
         ----------
         time : float
-            Before the first point, s.
+            New start of the path, before the first point, s.
         """
         elapsed = time - self.start
         state = [field[0] for field in self.fields]
@@ -238,15 +260,15 @@ class JointPath:
         return JointPath(np.append(time, self.times), *fields)
 
     def _segments(self) -> FloatArray:
-        """Coefficients in normalised time, (6, n_segments, n_joints), of all segments at once."""
+        """Coefficients of all segments in normalised time, (6, n_segments, n_joints)."""
         durations = np.diff(self.times)[:, None]
         scaled = [field[:-1] * durations**order for order, field in enumerate(self.fields)]
         scaled += [field[1:] * durations**order for order, field in enumerate(self.fields)]
-        return _of_each_segment(HERMITE[self.degree], np.stack(scaled))
+        return _map_segments(HERMITE[self.degree], np.stack(scaled))
 
 
-def _of_each_segment(matrix: FloatArray, values: FloatArray) -> FloatArray:
-    """Map what each segment has, (n, n_segments, n_joints), by a matrix (m, n), all at once."""
+def _map_segments(matrix: FloatArray, values: FloatArray) -> FloatArray:
+    """Product of a matrix (m, n) with the values of every segment (n, n_segments, n_joints)."""
     return (matrix @ values.reshape(len(values), -1)).reshape(len(matrix), *values.shape[1:])
 
 

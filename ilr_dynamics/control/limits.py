@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of the joints: what a path may ask for and what a torque command may do."""
+"""Joint limits: position and velocity of a path, magnitude and rate of a torque command."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from ilr_dynamics.exceptions import InvalidParameterError, TrajectoryError
 
 __all__ = ["JointLimits", "check_motion", "check_path", "limit_torque"]
 
-# A cubic or quintic between two points may swing beyond both; so many samples show it.
+# A cubic or quintic may overshoot the points at its ends; this many samples find that.
 _SAMPLES_PER_SEGMENT = 25
-# Time in which the largest torque must fade at the rate limit, s.
+# Longest time that the largest torque may take to fall to zero at the rate limit, s.
 _LONGEST_RELEASE = 10.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointLimits:
-    """Limits per joint, each of shape (n_joints,).
+    """
+    Limits per joint, each of shape (n_joints,).
 
     Attributes
     ----------
@@ -36,14 +37,14 @@ class JointLimits:
     torque : ndarray
         Largest magnitude of a command, Nm.
     torque_rate : ndarray
-        Largest change of the command, Nm/s; large enough to take the largest torque back within
-        10 s, because whatever goes wrong, that is what must still be possible.
+        Largest rate of change of the command, Nm/s. It must bring the largest torque to zero
+        within 10 s, because every reaction to a fault relies on that.
 
     Raises
     ------
     InvalidParameterError
-        If values are not finite (but for those of position), too few, or negative, a lower limit
-        is not below the upper, or a torque could not be taken back in time.
+        If the number of values is wrong, a limit other than one of position is negative or not
+        finite, a lower limit is not below the upper, or a torque rate is too low.
     """
 
     joints: tuple[str, ...]
@@ -73,10 +74,11 @@ class JointLimits:
                 f"take torques of {self.torque.tolist()} Nm back within {_LONGEST_RELEASE:g} s"
             )
 
-    def reaching(self, position: FloatArray) -> JointLimits:
-        """Return these limits, widened where ``position`` (n_joints,), rad, lies outside.
+    def widened_to(self, position: FloatArray) -> JointLimits:
+        """
+        Return these limits, widened to include ``position`` (n_joints,), rad.
 
-        An arm that rests beside a stop, within the margin, can then be led back.
+        An arm that rests next to a mechanical stop, within the margin, can then be moved back.
         """
         inside = (self.position_lower <= position) & (position <= self.position_upper)
         if inside.all():
@@ -89,7 +91,15 @@ class JointLimits:
 
 
 def check_path(path: JointPath, limits: JointLimits) -> None:
-    """Check that a path keeps to the position and velocity limits, between its points too.
+    """
+    Check that a path keeps to the position and velocity limits, between its points too.
+
+    Parameters
+    ----------
+    path : JointPath
+        Path to check.
+    limits : JointLimits
+        Limits to keep.
 
     Raises
     ------
@@ -106,7 +116,7 @@ def check_path(path: JointPath, limits: JointLimits) -> None:
 
 
 def _stay_inside(positions: FloatArray, velocities: FloatArray, limits: JointLimits) -> BoolArray:
-    """Tell which segments (n,) need no closer look, from `JointPath.bounding_points`."""
+    """Whether each segment (n,) is inside for certain, by its `JointPath.bounding_points`."""
     inside = positions.min(axis=0) >= limits.position_lower
     inside &= positions.max(axis=0) <= limits.position_upper
     inside &= np.abs(velocities).max(axis=0) <= limits.velocity
@@ -116,14 +126,17 @@ def _stay_inside(positions: FloatArray, velocities: FloatArray, limits: JointLim
 def check_motion(
     times: FloatArray, positions: FloatArray, velocities: FloatArray, limits: JointLimits
 ) -> None:
-    """Check that a sampled motion keeps to the position and velocity limits.
+    """
+    Check that a sampled motion keeps to the position and velocity limits.
 
     Parameters
     ----------
     times : ndarray of shape (n,)
-        In s.
+        Times of the samples, s.
     positions, velocities : ndarray of shape (n, n_joints)
-        In rad and rad/s.
+        Sampled positions and velocities, rad and rad/s.
+    limits : JointLimits
+        Limits to keep.
 
     Raises
     ------
@@ -154,21 +167,25 @@ def check_motion(
 def limit_torque(
     wanted: FloatArray, previous: FloatArray, limits: JointLimits, elapsed: float
 ) -> FloatArray:
-    """Bound a torque and its change since the previous command.
+    """
+    Limit a torque and its rate of change since the previous command.
 
-    The rate comes last: when a torque limit is lowered below the present command, the command
-    moves there at the rate limit rather than in one jump.
+    The rate limit is applied last: when a torque limit is lowered below the present command, the
+    command moves there at the rate limit rather than in one jump.
 
     Parameters
     ----------
     wanted, previous : ndarray of shape (n_joints,)
-        In Nm.
+        Torque before the limits, and previous command, Nm.
+    limits : JointLimits
+        Limits of torque and torque rate.
     elapsed : float
         Time since the previous command, s.
 
     Returns
     -------
     ndarray of shape (n_joints,)
+        Limited torque, Nm.
     """
     change = limits.torque_rate * elapsed
     bounded = np.minimum(np.maximum(wanted, -limits.torque), limits.torque)

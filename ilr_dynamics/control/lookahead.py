@@ -1,10 +1,11 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The feed-forward torque of the next cycle, evaluated while nobody waits for it.
+"""
+Look-ahead: the feed-forward torque of the next cycle, evaluated after the present command.
 
-The desired state does not depend on the measured one: where the arm shall be a period from now is
-known as soon as a torque is sent. A learned model takes most of a cycle, with caches gone cold
-between two of them; asked ahead, it no longer stands between a joint state and its torque.
+The desired state does not depend on the measured one, so that of the next cycle is known as soon
+as a torque is sent. A learned model takes most of a cycle, as its data leave the caches between
+two cycles. Evaluated ahead, it adds nothing to the time from a joint state to its torque.
 """
 
 from __future__ import annotations
@@ -19,23 +20,24 @@ __all__ = ["Lookahead"]
 
 
 class _Prepared(NamedTuple):
-    """A torque, and what it is good for: who was asked, for what motion and what time, s."""
+    """Torque evaluated ahead, with the feed-forward, the motion and the time (s) it is for."""
 
     feedforward: FeedForward
     motion: Motion
     time: float
     torque: FeedForwardTorque
 
-    def is_of(self, feedforward: FeedForward, motion: Motion) -> bool:
-        """Whether neither the model nor the motion has been exchanged since."""
+    def is_for(self, feedforward: FeedForward, motion: Motion) -> bool:
+        """Whether neither the feed-forward nor the motion has been exchanged since."""
         return self.feedforward is feedforward and self.motion is motion
 
 
 class Lookahead:
-    """Asks for the feed-forward torque when the next joint state is due, and keeps the answer.
+    """
+    Feed-forward torque evaluated for the time at which the next joint state is due.
 
-    Where joint states come too irregularly for that, as `StatePeriod` tells, nothing is asked
-    ahead but where a point is held: each cycle would cost two queries.
+    Where joint states come too irregularly for that (`StatePeriod`), a cycle would cost two
+    evaluations: torques are then evaluated ahead only while a point is held.
 
     Parameters
     ----------
@@ -48,56 +50,60 @@ class Lookahead:
         self._prepared: _Prepared | None = None
 
     def prepare(self, time: float, feedforward: FeedForward, source: ReferenceSource) -> None:
-        """Ask for the torque of the next cycle.
+        """
+        Evaluate the torque of the next cycle.
 
         Parameters
         ----------
         time : float
             Stamp of the joint state that was answered, s.
         feedforward : FeedForward
-            Who is asked.
+            Feed-forward to evaluate.
         source : ReferenceSource
-            Where the desired state comes from.
+            Source of the desired state.
         """
         self._states.add(time)
         motion, prepared = source.motion, self._prepared
         if motion.path is None:
-            if prepared is None or not prepared.is_of(feedforward, motion):
-                self._ask(feedforward, source, time)
+            if prepared is None or not prepared.is_for(feedforward, motion):
+                self._evaluate(feedforward, source, time)
             return
         due = self._states.next
-        # At its end a motion that does not rest there is followed by a brake, of which only the
-        # next cycle will know.
+        # A motion that does not end at rest is followed by braking, which only the next cycle
+        # begins.
         if due is None or motion.finished(due):
             self._prepared = None
         else:
-            self._ask(feedforward, source, due)
+            self._evaluate(feedforward, source, due)
 
     def forget(self) -> None:
-        """Throw away what was prepared."""
+        """Discard the prepared torque."""
         self._prepared = None
 
     def torque(
         self, time: float, feedforward: FeedForward, motion: Motion
     ) -> FeedForwardTorque | None:
-        """Return what was prepared, if it is good now: at any time while a point is held.
+        """
+        Return the prepared torque if it is valid for this cycle, else None.
+
+        While a point is held it is valid at any time.
 
         Parameters
         ----------
         time : float
             Stamp of the joint state to be answered, s.
         feedforward : FeedForward
-            Who would be asked.
+            Feed-forward of this cycle.
         motion : Motion
-            Where the desired state comes from.
+            Motion of this cycle.
         """
         prepared = self._prepared
-        if prepared is None or not prepared.is_of(feedforward, motion):
+        if prepared is None or not prepared.is_for(feedforward, motion):
             return None
         if motion.path is None or abs(time - prepared.time) <= self._states.tolerance:
             return prepared.torque
         return None
 
-    def _ask(self, feedforward: FeedForward, source: ReferenceSource, time: float) -> None:
+    def _evaluate(self, feedforward: FeedForward, source: ReferenceSource, time: float) -> None:
         torque = feedforward(source.preview(time))
         self._prepared = _Prepared(feedforward, source.motion, time, torque)

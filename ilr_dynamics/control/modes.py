@@ -1,8 +1,9 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The modes of the tracking controller and every way from one to another.
+"""
+State machine of the tracking controller: its modes, events and transitions.
 
-docs/architecture.md has the picture.
+docs/architecture.md shows the diagram.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ __all__ = ["TRANSITIONS", "Event", "Mode"]
 
 
 class Mode(IntEnum):
-    """What the controller is doing; the numbers are those of ControllerState.msg."""
+    """Mode of the controller; the numbers are those of ControllerState.msg."""
 
     WAITING = 0
     HOLDING = 1
@@ -23,7 +24,7 @@ class Mode(IntEnum):
 
 
 class Event(Enum):
-    """What can happen to the controller."""
+    """Event that can change the mode."""
 
     STATE = "the first usable joint state"
     TRAJECTORY = "a new trajectory"
@@ -35,8 +36,8 @@ class Event(Enum):
     RESET = "activation or deactivation"
 
 
-# A pair that is not listed is refused. A fault is left by a request to hold only, so that
-# a person decides; a trajectory cannot overtake the braking that somebody asked for.
+# A pair that is not listed is refused. Only a request to hold ends a fault, so that a person
+# decides; a new trajectory cannot interrupt braking that was requested.
 TRANSITIONS: dict[tuple[Mode, Event], Mode] = {
     (Mode.WAITING, Event.STATE): Mode.HOLDING,
     (Mode.WAITING, Event.STOP): Mode.WAITING,

@@ -17,7 +17,8 @@ __all__ = ["Gains", "pd_torque"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gains:
-    """Gains per joint, each of shape (n_joints,).
+    """
+    PD gains per joint, each of shape (n_joints,).
 
     Attributes
     ----------
@@ -44,11 +45,16 @@ class Gains:
 def pd_torque(
     gains: Gains, reference: Reference, position: FloatArray, velocity: FloatArray
 ) -> FloatArray:
-    """Return kp (q_d - q) + kd (qd_d - qd), (n_joints,), Nm.
+    """
+    Return kp (q_d - q) + kd (qd_d - qd), (n_joints,), Nm.
 
     Parameters
     ----------
+    gains : Gains
+        Stiffness kp and damping kd.
+    reference : Reference
+        Desired state q_d, qd_d.
     position, velocity : ndarray of shape (n_joints,)
-        Measured, rad and rad/s.
+        Measured q and qd, rad and rad/s.
     """
     return gains.kp * (reference.position - position) + gains.kd * (reference.velocity - velocity)

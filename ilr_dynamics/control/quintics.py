@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Polynomials up to the fifth degree in normalised time u, from 0 to 1 along a segment."""
+"""Polynomials up to degree five in normalised time u, from 0 to 1 along a segment."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def basis(u: float, rate: float) -> FloatArray:
 
 
 def _hermite(degree: int) -> FloatArray:
-    """Map the fields at u = 0 and u = 1 to six polynomial coefficients, (6, degree + 1)."""
+    """Matrix from the values at u = 0 and u = 1 to six coefficients, (6, degree + 1)."""
     n_fields = (degree + 1) // 2
     ends = np.vstack([basis(u, 1.0)[:n_fields, : degree + 1] for u in (0.0, 1.0)])
     matrix = np.zeros((6, degree + 1))
-    # All entries are multiples of one half: rounding takes the solver's last bits off.
+    # All entries are multiples of one half: rounding removes the solver's error.
     matrix[: degree + 1] = np.round(2.0 * np.linalg.inv(ends)) / 2.0
     return matrix
 
 
 HERMITE = {degree: _hermite(degree) for degree in (1, 3, 5)}
-"""From fields at both ends to coefficients, by degree."""
+"""Matrices from the values at both ends of a segment to its coefficients, by degree."""
 
 BEZIER = np.array([[comb(i, k) / comb(5, k) for k in range(6)] for i in range(6)])
-"""From coefficients to six points, (6, 6), between the extremes of which a segment stays."""
+"""Matrix (6, 6) from coefficients to Bezier control points, whose extremes bound the segment."""

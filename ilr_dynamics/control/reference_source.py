@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The desired state over time, smooth across new trajectories and stops."""
+"""Reference generator: the desired state over time, smooth across new trajectories and stops."""
 
 from __future__ import annotations
 
@@ -15,28 +15,29 @@ from ilr_dynamics.exceptions import TrajectoryError
 
 __all__ = ["Motion", "ReferenceSource"]
 
-# A brake from next to standing still would ask for next to no time and any acceleration.
+# Shortest duration of braking, s: from almost rest it would be almost zero, with any acceleration.
 _SHORTEST_BRAKE = 0.1
-# How fast the acceleration fades before a brake, rad/s^3, and within which times, s. Carried
-# through the brake, it would make a joint faster that is to stop.
+# Jerk at which the acceleration fades before braking, rad/s^3, and bounds of the time that takes,
+# s. An acceleration kept while braking would speed up a joint that is to stop.
 _RELEASE_JERK = 300.0
 _SHORTEST_RELEASE, _LONGEST_RELEASE = 0.005, 0.03
-# While a difference fades the reference lies beside the path; so many samples show it.
+# Samples at which the limits are checked while a difference fades: the reference is off the path.
 _SAMPLES_PER_FADE = 25
 
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """What tells the references to come, until another one takes its place.
+    """
+    Present motion of the reference: a path and a fading difference from it.
 
     Attributes
     ----------
     path : JointPath or None
-        None to stand still at the present reference.
+        Path to follow; None to stand still at the present reference.
     start : float
         Time at which the path's own time is zero, s.
     fade : JointPath or None
-        What is added to the path.
+        Difference that is added to the path while it fades out.
     fade_start : float
         Time at which the fade's own time is zero, s.
     """
@@ -56,10 +57,12 @@ class Motion:
         return _sum(reference, self.fade.sample(time - self.fade_start))
 
     def finished(self, time: float) -> bool:
-        """Whether there is nothing more to say at ``time``.
+        """
+        Whether the motion is over at ``time``.
 
-        A path that ends in motion takes what still fades with it: beyond its end it stands still,
-        so that only a brake from the last reference before continues the motion.
+        A path that does not end at rest is over at its end even while a difference still fades:
+        beyond its end the path stands still, so only braking from the last reference continues
+        the motion smoothly.
         """
         if self.path is None:
             return True
@@ -70,7 +73,8 @@ class Motion:
 
 
 class ReferenceSource:
-    """Holds a point, follows a path or brakes, without a jump in between.
+    """
+    Reference generator that holds a point, follows a path or brakes, with smooth transitions.
 
     The difference between the present reference and a new path fades out along a quintic, so
     that position, velocity and acceleration stay continuous.
@@ -78,11 +82,11 @@ class ReferenceSource:
     Parameters
     ----------
     position : ndarray of shape (n_joints,)
-        Where to stand still at first, rad.
+        Position to hold at first, rad.
     time : float
-        Of the first reference, s.
+        Time of the first reference, s.
     fade_time : float
-        For how long a difference fades, s.
+        Time over which a difference fades out, s.
     """
 
     def __init__(self, position: FloatArray, time: float, fade_time: float) -> None:
@@ -92,23 +96,23 @@ class ReferenceSource:
         self._motion = Motion()
 
     def advance(self, time: float) -> Reference:
-        """Return the reference at ``time``, which never decreases."""
+        """Move on to ``time``, which must not decrease, and return the reference there."""
         self._reference = self.preview(time)
         self._time = time
         return self._reference
 
     def preview(self, time: float) -> Reference:
-        """Return what the reference will be at ``time`` if nothing is changed until then."""
+        """Return the reference at ``time`` if nothing is changed until then; change nothing."""
         reference = self._motion.at(time)
         return self._reference if reference is None else reference
 
     def finished(self, time: float) -> bool:
-        """Whether the path, if there is one, has nothing more to say at ``time``."""
+        """Whether the present motion is over at ``time``."""
         return self._motion.finished(time)
 
     @property
     def motion(self) -> Motion:
-        """Where the references come from: another object whenever that changes."""
+        """The present motion; a new object whenever it changes."""
         return self._motion
 
     @property
@@ -122,7 +126,7 @@ class ReferenceSource:
         return self._motion.path is None or self._motion.path.ends_at_rest
 
     def rest(self, time: float) -> None:
-        """Hold the position desired at ``time``, whatever the velocity there."""
+        """Hold the reference position at ``time``, whatever the velocity there."""
         self.hold(self.advance(time).position)
 
     def hold(self, position: FloatArray) -> None:
@@ -133,37 +137,40 @@ class ReferenceSource:
     def follow(
         self, path: JointPath, start: float | None, limits: JointLimits, tolerance: FloatArray
     ) -> None:
-        """Follow a path from the present reference on.
+        """
+        Follow a path from the present reference on.
 
-        A first point that lies further ahead than the fade time is approached as one more
-        segment of the path. Otherwise the path must pass the present reference within
-        ``tolerance``, and the difference fades out. A first point that lies ahead by less and is
-        passed in motion is taken for part of a motion that came from before; where that is too
-        far away it is approached too.
+        If the first point is due later than the fade time, a segment from the present reference
+        to it is added. Otherwise the path must be within ``tolerance`` of the present reference,
+        and the difference fades out. A path whose first point is due sooner and has a velocity is
+        extrapolated backward to now for that; if it is then too far away, a segment is added
+        after all.
 
         Parameters
         ----------
         path : JointPath
+            Path to follow.
         start : float or None
-            Time at which the path's own time is zero, s; None for now. What lies in the past
-            is passed over.
+            Time at which the path's own time is zero, s; None for now. Points in the past are
+            skipped.
         limits : JointLimits
-            That the path keeps to, the way to it too unless that leads back from beyond one.
+            Limits for the path and for the way to it. If the present reference is beyond a
+            position limit, the way back from there is allowed.
         tolerance : ndarray of shape (n_joints,)
-            In rad.
+            Largest distance between the path and the present reference, rad.
 
         Raises
         ------
         TrajectoryError
-            If the path is over already, too far away or beyond a limit. The reference then
-            stays as it was.
+            If the path is over already, too far away or beyond a limit. The motion then stays
+            as it was.
         """
         start = self._time if start is None else start
         now = self._time - start
         if now > path.end:
             raise TrajectoryError(f"the trajectory ended {now - path.end:.3f} s ago")
         check_path(path, limits)
-        limits = limits.reaching(self._reference.position)
+        limits = limits.widened_to(self._reference.position)
         difference = None
         if 0.0 < path.start - now < self._fade_time and not path.starts_at_rest:
             extended = path.extended_back(now)
@@ -179,18 +186,19 @@ class ReferenceSource:
         self._motion = Motion(path, start, difference, self._time)
 
     def brake(self, deceleration: float, limits: JointLimits) -> None:
-        """Come to rest along the present motion.
+        """
+        Come to rest along the present motion.
 
-        The acceleration fades linearly, within 5 ms where a joint would come to exceed its
-        velocity limit. Then a quartic leads to zero velocity and acceleration: its end lies
-        v T / 2 ahead, and it decelerates by at most 1.5 v / T.
+        First the acceleration fades linearly, within 5 ms where a joint would otherwise exceed its
+        velocity limit. Then a quartic of duration T leads from velocity v to zero velocity and
+        acceleration: it ends v T / 2 ahead and decelerates by at most 1.5 v / T.
 
         Parameters
         ----------
         deceleration : float
-            Of the fastest joint, rad/s^2; more where its position range ends before.
+            Deceleration of the fastest joint, rad/s^2; more where the joint's range ends sooner.
         limits : JointLimits
-            Whose position range the end keeps to.
+            Limits whose position range contains the end.
         """
         now = self._reference
         release = _release_time(now, limits.velocity)
@@ -199,7 +207,7 @@ class ReferenceSource:
         speed = np.abs(velocity)
         ahead = np.where(velocity > 0.0, limits.position_upper, limits.position_lower)
         room = np.maximum(np.where(velocity > 0.0, 1.0, -1.0) * (ahead - position), 0.0)
-        # Where a joint comes to rest after half the way it would make at its present speed.
+        # A joint comes to rest after half the distance that it would cover at its present speed.
         longest = np.divide(2.0 * room, speed, out=np.full_like(speed, np.inf), where=speed > 0.0)
         duration = max(
             min(1.5 * float(speed.max()) / deceleration, float(longest.min())), _SHORTEST_BRAKE
@@ -219,9 +227,9 @@ class ReferenceSource:
         self, path: JointPath, difference: JointPath, now: float, limits: JointLimits
     ) -> None:
         times = np.linspace(0.0, min(self._fade_time, path.end - now), _SAMPLES_PER_FADE)
-        # From its end on a path stands still, however fast it came there.
+        # Before its end: from there on the path stands still, whatever its velocity was.
         of_path = np.minimum(now + times, np.nextafter(path.end, -np.inf))
-        # Of a short path as many as of what follows, which is nothing if it ends in motion.
+        # As many samples again after a short path, if it ends at rest: else it is over there.
         if path.ends_at_rest and times[-1] < self._fade_time:
             after = np.linspace(times[-1], self._fade_time, _SAMPLES_PER_FADE)[1:]
             times, of_path = np.append(times, after), np.append(of_path, now + after)
@@ -266,7 +274,7 @@ def _sum(a: Reference, b: Reference) -> Reference:
 
 
 def _release_time(now: Reference, velocity_limits: FloatArray) -> float:
-    """Time in which the acceleration fades while no joint becomes faster than it may, s."""
+    """Time over which the acceleration fades so that no joint exceeds its velocity limit, s."""
     size = np.abs(now.acceleration)
     room = np.maximum(velocity_limits - np.sign(now.acceleration) * now.velocity, 0.0)
     until_limit = np.divide(2.0 * room, size, out=np.full_like(size, np.inf), where=size > 0.0)

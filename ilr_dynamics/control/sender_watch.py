@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether all joint states come from one sender, and what to believe if not."""
+"""Monitor of the senders of joint states: at most one is answered, contradictions are found."""
 
 from __future__ import annotations
 
@@ -13,41 +13,42 @@ from ilr_dynamics.control.supervision import Supervision
 
 __all__ = ["SenderWatch"]
 
-# How far two senders of one arm's states may be apart, rad, beside what it moves in between.
+# Largest distance between states of two senders that agree, rad, plus the motion in between.
 _AGREEMENT = 0.005
-# A sender that was not heard for so long, s, is forgotten; so is that it contradicted another.
+# Time after which a silent sender, or a contradiction, is forgotten, s.
 _MEMORY = 3.0
-# A sender is missed after twice its own interval, which counts as this at most, s.
+# A sender is silent after twice its own interval, of which at most this counts, s.
 _LONGEST_INTERVAL = 1.0
 _MAX_SENDERS = 8
-# For how long one of several has to be heard alone before it is answered, s. Senders in step with
-# each other hide one another: a subscription that keeps the newest state alone loses the first.
+# Time for which one of several senders must be alone before it is answered, s. Of senders that
+# publish at the same instants, a subscription that keeps only the newest state shows one.
 _ALONE = 1.0
 
 
 class SenderWatch:
-    """Tells the states of one sender from those of another, and answers one of them at most.
+    """
+    Selects at most one sender of joint states to answer, and detects contradictions.
 
-    Which of two senders is the arm nobody can know. The one heard first is believed, until it is
-    silent. A state of another that is somewhere else contradicts it. The believed one is then
-    answered only if it has moved and no other has: a node that fills in zeros never moves. If it
-    lasts for longer than ``input_timeout`` neither is, and `contradiction` says so. Who was not
-    answered for that is answered again once it was heard alone for a second, or once the others
-    are known to be gone.
+    Which of two senders is the arm cannot be known. The first one received is believed until it
+    is silent. A state of another sender at other positions contradicts it. The believed sender is
+    then answered only if it has moved and no other has: a node that fills in zeros never moves. If
+    a contradiction lasts longer than ``input_timeout`` neither is answered, and `contradiction` is
+    set. A sender is answered again once it has been alone for a second, or once the others are
+    known to be gone.
 
-    Senders are known by their identity. Where the middleware gives none they are told apart by
-    their states: those of one follow each other as an arm moves.
+    Senders are distinguished by their identity. Where the middleware gives none, they are by
+    their states: consecutive states of one sender are no farther apart than an arm can move.
 
     Parameters
     ----------
     is_present : callable, optional
-        Whether a sender of some identity still exists, heard or not. Without it one that is silent
-        is gone.
+        Whether the sender of a given identity still exists, silent or not. Without it a silent
+        sender counts as gone.
 
     Attributes
     ----------
     contradiction : str
-        What senders contradict each other in, once they have for too long; else empty.
+        Description of a contradiction that has lasted too long; else empty.
     """
 
     def __init__(self, is_present: Callable[[Hashable], bool] | None = None) -> None:
@@ -55,13 +56,14 @@ class SenderWatch:
         self.reset()
 
     def reset(self, *, several: bool = False) -> None:
-        """Forget all senders.
+        """
+        Forget all senders.
 
         Parameters
         ----------
         several : bool
-            Whether more than one is expected. None is answered then before it was heard for
-            a second without a contradiction.
+            Whether more than one is expected. Then none is answered until it has been received
+            for a second without a contradiction.
         """
         self.contradiction = ""
         self._settled = not several
@@ -80,53 +82,55 @@ class SenderWatch:
         supervision: Supervision,
         joints: tuple[str, ...],
     ) -> str | None:
-        """Return why a joint state is not to be answered, or None.
+        """
+        Return why a joint state must not be answered, or None.
 
         Parameters
         ----------
         time, received : float
-            Its stamp, and when it came by a steady clock, s.
+            Stamp of the joint state, and time of its receipt by a steady clock, s.
         position : ndarray of shape (n_joints,)
-            Measured, rad.
+            Measured position, rad.
         sender : hashable or None
-            Who sent it; None where nobody knows.
+            Identity of the sender; None where it is unknown.
         fits : bool
-            Whether it can follow the state that was answered last.
+            Whether the state can follow the last one that was answered.
         supervision : Supervision
-            How far an arm moves, and how long is too long.
+            Bounds on the motion of the arm and on the time between states.
         joints : tuple of str
-            Names for the text.
+            Names of the joints, for the text.
         """
         believed = self._believed
         if believed is None:
             believed = self._believed = _Sender(sender, time, received, position)
-            return self._patience(believed, supervision.input_timeout)
+            return self._probation(believed, supervision.input_timeout)
         if not self._others and self._settled and sender == believed.identity:
             if fits:
-                believed.heard(time, received, position)
+                believed.add(time, received, position)
                 return None
             if sender is not None:
-                # A bad state, or one that is no news, of the one sender there is.
+                # An invalid or repeated state of the only sender.
                 believed.received = received
                 return None
         found = self._find(time, position, sender, supervision)
         if found is None:
             found = _Sender(sender, time, received, position)
             if sender is None and abs(time - believed.time) > supervision.input_timeout:
-                # Its clock has jumped, or it was silent; if not, the old one will be heard again.
+                # The only sender, whose clock has jumped or which was silent; if it is another
+                # one, the old one will be received again.
                 self._others = [believed, *self._others][:_MAX_SENDERS]
                 self._believed = found
-                return self._patience(found, supervision.input_timeout)
+                return self._probation(found, supervision.input_timeout)
             self._others = [found, *self._others][:_MAX_SENDERS]
         else:
-            found.heard(time, received, position)
+            found.add(time, received, position)
         if found is not believed:
             if not self._takes_over(found, believed, supervision.input_timeout):
                 return self._refuse_other(found, believed, supervision, joints)
             self._others.remove(found)
             self._others.append(believed)
             self._believed = found
-            # Heard after one another they take turns; else one has given way to the other.
+            # The believed sender was received after this one: both are active, and take turns.
             if believed.received > found.since > -np.inf:
                 self._settled, self._alone_since = False, None
         return self._verdict(found, supervision, joints)
@@ -144,7 +148,7 @@ class SenderWatch:
         return None
 
     def _takes_over(self, other: _Sender, believed: _Sender, timeout: float) -> bool:
-        """Whether the believed sender is gone, or was but one stray state."""
+        """Whether the believed sender is gone, or was a single outlier."""
         if self._is_gone(believed, other.received, timeout):
             return True
         return other.identity is None and believed.count == 1 and other.count > 2
@@ -156,11 +160,11 @@ class SenderWatch:
         supervision: Supervision,
         joints: tuple[str, ...],
     ) -> str:
-        if not other.note_contradiction(believed, supervision):
-            return "from another sender, which says the same"
+        if not other.update_contradiction(believed, supervision):
+            return "from another sender, whose states agree"
         self._alone_since, self._differed = None, True
         since, now = other.since, other.received
-        # To contradict each other both have to be there.
+        # A contradiction needs both senders to exist.
         if now - since > supervision.input_timeout and (
             self._is_present is not None or believed.received > since
         ):
@@ -171,15 +175,15 @@ class SenderWatch:
     def _verdict(
         self, believed: _Sender, supervision: Supervision, joints: tuple[str, ...]
     ) -> str | None:
-        """Return why even the believed sender's state is not to be answered, or None."""
+        """Return why the believed sender's state must not be answered either, or None."""
         now, timeout = believed.received, supervision.input_timeout
         lasting = _MEMORY if self._is_present is None else timeout
         self._others = [o for o in self._others if not self._is_gone(o, now, lasting)]
-        against = [o for o in self._others if self._is_against(o, believed, supervision)]
+        against = [o for o in self._others if self._contradicts(o, believed, supervision)]
         if not against:
             if self._is_present is not None and self._differed and not self._others:
                 self._settled, self._differed, self.contradiction = True, False, ""
-            return self._patience(believed, timeout)
+            return self._probation(believed, timeout)
         if not believed.moved or any(other.moved for other in against):
             self._settled = False
         if self._settled:
@@ -190,11 +194,11 @@ class SenderWatch:
             self.contradiction = text
         return text
 
-    def _is_against(self, other: _Sender, believed: _Sender, supervision: Supervision) -> bool:
-        """Whether another sender contradicts the believed one now."""
+    def _contradicts(self, other: _Sender, believed: _Sender, supervision: Supervision) -> bool:
+        """Whether another sender contradicts the believed one at present."""
         if self._is_gone(other, believed.received, supervision.input_timeout):
             return False
-        # Without identities a single state that does not fit is a bad one rather than a sender.
+        # Without identities a single state that does not fit is an outlier rather than a sender.
         if other.identity is None and (other.count == 1 or other.received < believed.began):
             return False
         return other.differed == other.received or bool(other.differs(believed, supervision).any())
@@ -204,17 +208,17 @@ class SenderWatch:
             return sender.is_silent(now, timeout)
         return not self._is_present(sender.identity)
 
-    def _patience(self, believed: _Sender, timeout: float) -> str | None:
-        """Return that a sender is not answered yet, as it was not alone for long enough."""
+    def _probation(self, believed: _Sender, timeout: float) -> str | None:
+        """Return why a sender that has not been alone for long enough is not answered, or None."""
         if self._settled:
             return None
         now = believed.received
         if self._alone_since is None or believed.interval > timeout:
-            # After a silence of all it may be the other's turn.
+            # After a silence of all senders it may be another one that is received first.
             self._alone_since = now
         if now - self._alone_since <= _ALONE:
             return (
-                "several senders of joint states: none is answered before it was heard alone for "
+                "several senders of joint states: none is answered until it has been alone for "
                 f"{_ALONE:g} s"
             )
         self._settled, self.contradiction = True, ""
@@ -222,7 +226,7 @@ class SenderWatch:
 
 
 class _Sender:
-    """Whoever sent a series of states."""
+    """One sender, with its newest state and its contradictions."""
 
     def __init__(
         self, identity: Hashable | None, time: float, received: float, position: FloatArray
@@ -237,8 +241,8 @@ class _Sender:
         self._first = position.tolist()
         self.interval = 0.0
 
-    def heard(self, time: float, received: float, position: FloatArray) -> None:
-        """Note a further state."""
+    def add(self, time: float, received: float, position: FloatArray) -> None:
+        """Record a further state."""
         self.count += 1
         self.interval = received - self.received
         self.time, self.received, self.position = time, received, position
@@ -246,31 +250,31 @@ class _Sender:
             self.moved = position.tolist() != self._first
 
     def is_silent(self, now: float, timeout: float) -> bool:
-        """Whether it was missed for longer than it usually takes."""
+        """Whether the last state is older than twice the sender's usual interval."""
         usual = min(self.interval, _LONGEST_INTERVAL)
         return now - self.received > max(timeout, 2.0 * usual)
 
     def may_continue(self, time: float, position: FloatArray, supervision: Supervision) -> bool:
-        """Whether a state can be this sender's next, or be of its last few moments."""
+        """Whether a state can be the sender's next one, or a late one of its newest."""
         elapsed = abs(time - self.time)
         if elapsed > supervision.input_timeout:
             return False
         return not supervision.has_jumped(position - self.position, elapsed).any()
 
     def differs(self, believed: _Sender, supervision: Supervision) -> BoolArray:
-        """Tell of which joints (n_joints,) this sender says something else than another."""
-        # By stamps of different clocks they may be far apart.
+        """Whether each joint's position (n_joints,) differs from the believed sender's."""
+        # The stamps may be from different clocks: the smaller of both differences counts.
         apart = min(
             abs(self.time - believed.time),
             abs(self.received - believed.received),
             supervision.input_timeout,
         )
         bound = _AGREEMENT + 2.0 * apart * supervision.velocity
-        # Written so that what is not a number differs.
+        # With this form of the comparison a NaN differs.
         return ~(np.abs(self.position - believed.position) <= bound)
 
-    def note_contradiction(self, believed: _Sender, supervision: Supervision) -> bool:
-        """Return whether the newest state differs; remember since when."""
+    def update_contradiction(self, believed: _Sender, supervision: Supervision) -> bool:
+        """Return whether the newest state differs, and keep the time since when."""
         if not self.differs(believed, supervision).any():
             return False
         if self.received - self.differed > _MEMORY:

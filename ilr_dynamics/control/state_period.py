@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""When the next joint state is due."""
+"""Period of the joint states, estimated from their stamps."""
 
 from __future__ import annotations
 
@@ -11,26 +11,27 @@ __all__ = ["StatePeriod"]
 # Intervals between joint states for each estimate: many enough that jitter averages out, few
 # enough that a sort of them takes microseconds.
 _BLOCK = 50
-# Share of a period by which a joint state may miss the time at which it was due. The desired state
-# is then 0.2 ms away at 500 Hz, a share as small of what it changes in a cycle.
+# Share of a period by which a joint state may be early or late. At 500 Hz the desired state is
+# then 0.2 ms off, a tenth of what it changes in a cycle.
 _TOLERANCE = 0.1
 
 
 class StatePeriod:
-    """Time between joint states, by their stamps.
+    """
+    Estimate of the time between joint states, from their stamps.
 
-    Nominal at first, then the median of each block of intervals, whatever the nominal rate: lost
-    states and outliers do not move it.
+    The nominal period at first, then the median of each block of intervals, which lost states and
+    outliers do not change.
 
     Parameters
     ----------
     nominal : float
-        In s.
+        Nominal period, s.
 
     Attributes
     ----------
     tolerance : float
-        By how much a joint state counts as having come when it was due, s.
+        Largest deviation at which a joint state counts as on time, s.
     """
 
     def __init__(self, nominal: float) -> None:
@@ -43,10 +44,10 @@ class StatePeriod:
         self._came_when_due = 0
 
     def add(self, time: float) -> None:
-        """Count a joint state with the stamp ``time``, s."""
+        """Add a joint state with the stamp ``time``, s."""
         interval = time - self._last
         self._last = time
-        # Not of the first one, nor where the clock has jumped back.
+        # No interval before the first state, nor where the clock has jumped back.
         if interval > 0.0:
             self._intervals.append(interval)
             self._came_when_due += abs(interval - self._period) <= self.tolerance
@@ -55,11 +56,11 @@ class StatePeriod:
 
     @property
     def next(self) -> float | None:
-        """When the next joint state is due, s; None if most of the last block came otherwise."""
+        """Time at which the next state is due, s; None if most of the last block were late."""
         return self._last + self._period if self._regular else None
 
     def _estimate(self) -> None:
-        # Judged by what was expected of them: a period of their own would fit afterwards.
+        # By the period that was expected of them: the new one fits them in hindsight.
         self._regular = 2 * self._came_when_due > _BLOCK
         self._came_when_due = 0
         intervals = sorted(self._intervals)

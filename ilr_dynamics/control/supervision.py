@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What the controller watches, and what it does when something is wrong."""
+"""Supervision: bounds whose violation is a fault, and the reaction to a fault."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from ilr_dynamics.exceptions import InvalidParameterError
 
 __all__ = ["Supervision"]
 
-# Of a position from one state to the next, whatever the time between them, rad: encoders are
-# coarse, and stamps not exact.
+# Change of position that is always allowed from one state to the next, rad, whatever the time
+# between them: encoders are coarse and stamps inexact.
 _JUMP = 0.05
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Supervision:
-    """Bounds whose violation is a fault, and the reaction to one.
+    """
+    Bounds whose violation is a fault, and the reaction to a fault.
 
     Attributes
     ----------
@@ -36,14 +37,14 @@ class Supervision:
     input_timeout : float
         Longest time between two joint states, s.
     deceleration : float
-        Of the fastest joint when braking to a halt, rad/s^2.
+        Deceleration of the fastest joint when braking to a halt, rad/s^2.
     let_down_time : float or None
-        After a fault the arm is held where it was measured, by the PD and the fault's
-        feed-forward. With a time given, this torque fades out over it, s, and damping alone
-        stays: the arm sinks. None holds until somebody acts.
+        Time, s, over which the holding torque fades out after a fault, until only damping is left
+        and the arm sinks. None: the arm is held where it was measured, by the PD and the fault's
+        feed-forward, until a person acts.
     blind_time : float
-        Without joint states nothing can be held: the fault's feed-forward at the last position
-        fades out over this time, s.
+        Time, s, over which the fault's feed-forward at the last position fades out when no joint
+        states come, as no position can be held without them.
     """
 
     start_tolerance: FloatArray
@@ -70,16 +71,17 @@ class Supervision:
         velocity: FloatArray,
         joints: tuple[str, ...],
     ) -> str | None:
-        """Return what is wrong with the measured state, or None.
+        """
+        Return which bound the measured state violates, or None.
 
         Parameters
         ----------
         reference : Reference
-            Desired at the same time.
+            Desired state at the same time.
         position, velocity : ndarray of shape (n_joints,)
-            Measured, rad and rad/s.
+            Measured position and velocity, rad and rad/s.
         joints : tuple of str
-            Names for the text.
+            Names of the joints, for the text.
         """
         error = reference.position - position
         if not within(error, self.tracking_error):
@@ -98,22 +100,23 @@ class Supervision:
         return None
 
     def jump(self, change: FloatArray, elapsed: float, joints: tuple[str, ...]) -> str | None:
-        """Return what is wrong with a change of the measured position, or None.
+        """
+        Return which joint's measured position has jumped, or None.
 
-        Twice as fast as the bound on velocities, and then some, an arm does not move: a bit is
-        wrong, a counter has wrapped, or somebody else sends joint states too. An arm that must not
-        move so fast in reality is found by its velocity.
+        An arm does not move at much more than twice the bound on velocities. A larger change is a
+        bit error, a counter that has wrapped, or a second sender of joint states. An arm that
+        really moves too fast is found by its velocity (`violation`).
 
         Parameters
         ----------
         change : ndarray of shape (n_joints,)
-            Since the last usable state, rad.
+            Change of position since the last usable state, rad.
         elapsed : float
             Time since then, s.
         joints : tuple of str
-            Names for the text.
+            Names of the joints, for the text.
         """
-        # In nearly every cycle: no look at each joint's own bound is needed.
+        # True in nearly every cycle: each joint's own bound need not be computed.
         if max(map(abs, change.tolist())) <= _JUMP or not self.has_jumped(change, elapsed).any():
             return None
         largest = self._largest_change(elapsed)
@@ -124,18 +127,19 @@ class Supervision:
         )
 
     def has_jumped(self, change: FloatArray, elapsed: float) -> BoolArray:
-        """Tell which joints' positions (n_joints,) have changed by more than an arm can move.
-
-        As `jump`.
         """
-        # Written so that a change that is not a number is one.
+        Whether each joint's position (n_joints,) has changed by more than an arm can move.
+
+        Parameters are those of `jump`.
+        """
+        # With this form of the comparison a NaN counts as a jump.
         return ~(np.abs(change) <= self._largest_change(elapsed))
 
     def _largest_change(self, elapsed: float) -> FloatArray:
         return _JUMP + 2.0 * elapsed * self.velocity
 
     def held_share(self, since_fault: float) -> float:
-        """Return the share of the holding torque, in [0, 1], at a time (s) after a fault."""
+        """Return the share in [0, 1] of the holding torque at a time (s) after a fault."""
         if self.let_down_time is None:
             return 1.0
         return max(0.0, 1.0 - since_fault / self.let_down_time)

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The control cycle: from a measured state to a bounded torque."""
+"""Tracking controller: the control cycle from a measured joint state to a limited torque."""
 
 from __future__ import annotations
 
@@ -28,37 +28,41 @@ __all__ = ["TrackingController"]
 
 
 class TrackingController:
-    """PD and feed-forward at the desired state, supervised and bounded.
+    """
+    PD and feed-forward control at the desired state, supervised and limited.
 
-    Call `step` for each joint state and the other methods in between. Whatever they change, the
-    torque moves on within the rate limit from one cycle to the next.
+    Call `step` for each joint state, and the other methods in between. Whatever they change, the
+    torque changes within the rate limit from one cycle to the next.
 
     Parameters
     ----------
     limits : JointLimits
+        Limits of paths and torques.
     gains : Gains
+        Gains of the PD.
     supervision : Supervision
+        Bounds whose violation is a fault.
     feedforward : FeedForward, optional
-        None for the PD alone.
+        Feed-forward torque; None for the PD alone.
     fault_feedforward : FeedForward, optional
-        Used from a fault on instead, such as a rigid-body model that carries the arm's weight:
-        what led to the fault may be the feed-forward itself. None for the PD alone.
+        Feed-forward during a fault, such as a rigid-body model that carries the arm's weight. It
+        replaces the other one, which may be what caused the fault. None for the PD alone.
     period : float
         Nominal time between joint states, s. The torque changes by at most
-        ``limits.torque_rate * period`` a cycle, however late a joint state is.
+        ``limits.torque_rate * period`` per cycle, however late a joint state is.
     feedforward_fade : float
-        Time over which one feed-forward gives way to the next, s. At activation it starts from
-        zero: an arm whose weight it carries sinks a little meanwhile.
+        Time over which one feed-forward is replaced by the next, s. At activation the torque
+        starts from zero, so an arm whose weight it carries sinks a little at first.
     reference_fade : float
         Time over which the difference between the present reference and a new trajectory
-        fades, s.
+        fades out, s.
     is_present : callable, optional
         Whether a sender of joint states still exists, see `SenderWatch`.
 
     Attributes
     ----------
     refusal : str
-        Why the last joint state that was not usable was not.
+        Reason why the last unusable joint state was not answered.
     """
 
     def __init__(
@@ -77,9 +81,9 @@ class TrackingController:
         self.limits = limits
         self.gains = gains
         self.supervision = supervision
-        self._nothing = NoFeedForward(len(limits.joints))
-        self._feedforward = feedforward or self._nothing
-        self._fault_feedforward = fault_feedforward or self._nothing
+        self._no_feedforward = NoFeedForward(len(limits.joints))
+        self._feedforward = feedforward or self._no_feedforward
+        self._fault_feedforward = fault_feedforward or self._no_feedforward
         self._period = period
         self._feedforward_fade = feedforward_fade
         self._reference_fade = reference_fade
@@ -88,7 +92,7 @@ class TrackingController:
 
     @property
     def mode(self) -> Mode:
-        """What the controller is doing."""
+        """Present mode of the controller."""
         return self._mode
 
     @property
@@ -98,31 +102,33 @@ class TrackingController:
 
     @property
     def fault(self) -> str:
-        """What led to the present fault; empty in every other mode."""
+        """Cause of the present fault; empty in every other mode."""
         return self._fault
 
     @property
     def contradicted(self) -> bool:
-        """Whether the present fault is that senders contradict each other, and none is believed.
+        """
+        Whether the present fault is a contradiction between senders, none of which is believed.
 
-        No joint state is answered then; `step_release` has the torque to be sent.
+        No joint state is answered then; `step_release` returns the torque to send.
         """
         return self._contradicted
 
     def reset(self, *, several_senders: bool = False) -> None:
-        """Forget the past: the next joint state is the first, and the torque starts at zero.
+        """
+        Reset all state: the next joint state is the first, and the torque starts at zero.
 
         Parameters
         ----------
         several_senders : bool
-            More than one sender of joint states is known: none is answered before it was heard
-            alone for a while.
+            Whether more than one sender of joint states exists: none is answered until it has
+            been alone for a while.
         """
         n_joints = len(self.limits.joints)
         self._senders.reset(several=several_senders)
         self._contradicted = False
         self._clock = 0.0
-        self._heard = -math.inf
+        self._last_stamp = -math.inf
         self._mode = Mode.WAITING
         self.refusal = ""
         self._fault = ""
@@ -138,23 +144,26 @@ class TrackingController:
 
     def set_feedforward(self, feedforward: FeedForward | None) -> None:
         """Exchange the feed-forward; the new one fades in. None for the PD alone."""
-        self._feedforward = feedforward or self._nothing
+        self._feedforward = feedforward or self._no_feedforward
         self._crossfade.begin()
 
     def set_trajectory(self, path: JointPath, start: float | None = None) -> None:
-        """Follow a path from the present reference on, see `ReferenceSource.follow`.
+        """
+        Follow a path from the present reference on, see `ReferenceSource.follow`.
 
         Parameters
         ----------
         path : JointPath
+            Path to follow.
         start : float, optional
-            Time of joint states at which the path's own time is zero, s; None for now.
+            Time, by the stamps of joint states, at which the path's own time is zero, s; None for
+            now.
 
         Raises
         ------
         TrajectoryError
-            If the path cannot be followed, or not in the present mode; what was going on goes
-            on.
+            If the path cannot be followed, or not in the present mode. The present motion then
+            goes on.
         """
         if (self._mode, Event.TRAJECTORY) not in TRANSITIONS:
             reason = f" ({self._fault})" if self._fault else ""
@@ -166,16 +175,17 @@ class TrackingController:
         self._enter(Event.TRAJECTORY)
 
     def stop(self) -> None:
-        """Brake along the present motion, then hold. A fault stays one."""
+        """Brake along the present motion, then hold. Does not end a fault."""
         moving = self._mode is Mode.TRACKING
         self._enter(Event.STOP)
         if moving:
             self._source.brake(self.supervision.deceleration, self.limits)
 
     def hold(self) -> None:
-        """As `stop`, but a fault ends: the arm is held where it was last measured.
+        """
+        Stop as `stop` does, but end a fault: the arm is held where it was last measured.
 
-        Not without joint states, when nothing can be held: the fault then stays.
+        Without joint states no position can be held, so the fault stays.
         """
         if self._mode is not Mode.FAULT:
             self.stop()
@@ -189,7 +199,7 @@ class TrackingController:
         self._crossfade.begin()
 
     def fail(self, reason: str) -> None:
-        """Go to fault for a reason found elsewhere; nothing happens before the first state."""
+        """Enter a fault for a reason found elsewhere; no effect before the first joint state."""
         if self._mode is not Mode.WAITING:
             self._fail(reason)
 
@@ -202,7 +212,7 @@ class TrackingController:
         sender: Hashable | None = None,
         received: float | None = None,
     ) -> Command | None:
-        """Answer a joint state: `admit` and `answer` in one."""
+        """Check a joint state and compute its command: `admit`, then `answer`."""
         if not self.admit(time, position, sender, received):
             return None
         return self.answer(time, position, velocity)
@@ -214,61 +224,66 @@ class TrackingController:
         sender: Hashable | None = None,
         received: float | None = None,
     ) -> bool:
-        """Say whether a joint state is to be answered; `refusal` says why not.
+        """
+        Return whether a joint state is usable; if not, `refusal` is the reason.
 
-        It is not if it is not finite, no newer than the last one, farther from it than the arm can
-        have moved, or if another sender contradicts it. Nothing is to be sent then; if that goes
-        on, the driver's watchdog acts, and the next usable state is a fault. That senders
-        contradict each other is one as soon as it lasts for longer than the input timeout.
+        It is unusable if it is not finite, no newer than the last one, farther from it than the
+        arm can have moved, or contradicted by another sender. No torque must be sent then. If that
+        goes on, the driver's watchdog acts, and the next usable state is a fault. A contradiction
+        between senders is a fault once it lasts longer than the input timeout.
 
         Parameters
         ----------
         time : float
             Stamp of the joint state, s.
         position : ndarray of shape (n_joints,)
-            Measured, rad.
+            Measured position, rad.
         sender : hashable, optional
-            Who sent it, where that is known.
+            Identity of the sender, where it is known.
         received : float, optional
-            When it came by a steady clock, s; by default it is guessed from the stamps.
+            Time of receipt by a steady clock, s; by default estimated from the stamps.
         """
         if not (math.isfinite(time) and all_finite(position)):
             self.refusal = "not finite"
             return False
         elapsed = time - self._time
-        unfit = self._unfit(elapsed, position)
+        discontinuity = self._discontinuity(elapsed, position)
         contradiction = self._senders.refusal(
             time,
-            self._receipt(time) if received is None else received,
+            self._estimated_receipt(time) if received is None else received,
             position,
             sender,
-            unfit is None and abs(elapsed) <= self.supervision.input_timeout,
+            discontinuity is None and abs(elapsed) <= self.supervision.input_timeout,
             self.supervision,
             self.limits.joints,
         )
         if self._senders.contradiction and not self._contradicted:
-            self._contradict(time, position)
-        # Whose states they are is a guess where nobody knows the senders.
-        refusal = (unfit or contradiction) if sender is None else (contradiction or unfit)
+            self._fail_by_contradiction(time, position)
+        # Without identities the sender of a state is a guess, and so is a contradiction.
+        if sender is None:
+            refusal = discontinuity or contradiction
+        else:
+            refusal = contradiction or discontinuity
         if refusal is None:
             return True
         self.refusal = refusal
         return False
 
     def answer(self, time: float, position: FloatArray, velocity: FloatArray) -> Command | None:
-        """Answer a joint state that was admitted.
+        """
+        Compute the command for a joint state that was admitted.
 
         Parameters
         ----------
         time : float
             Stamp of the joint state, s.
         position, velocity : ndarray of shape (n_joints,)
-            Measured, rad and rad/s.
+            Measured position and velocity, rad and rad/s.
 
         Returns
         -------
         Command or None
-            None if the velocity is not finite, as for a state that is not admitted.
+            None if the velocity is not finite: the state is then refused like one not admitted.
         """
         if not all_finite(velocity):
             self.refusal = "not finite"
@@ -280,7 +295,7 @@ class TrackingController:
         self._time, self._position = time, position
         self._blind = False
         if self._contradicted:
-            # One sender is left: the arm is held where that one says, whatever was before.
+            # One sender is left: the arm is held at its positions, whatever they were before.
             self._contradicted = False
             self._fault_time = time
             self._source = ReferenceSource(position, time, self._reference_fade)
@@ -290,7 +305,7 @@ class TrackingController:
         reference = self._supervised_reference(velocity)
         feedforward, prepared = self._feedforward_torque(reference)
         pd = pd_torque(self.gains, reference, position, velocity)
-        wanted = self._wanted(feedforward.torque, pd, velocity)
+        wanted = self._unlimited_torque(feedforward.torque, pd, velocity)
         change_time = min(max(elapsed, 0.0), self._period)
         torque = limit_torque(wanted, self._torque, self.limits, change_time)
         self._torque = torque
@@ -309,11 +324,12 @@ class TrackingController:
         )
 
     def look_ahead(self) -> None:
-        """Ask for the feed-forward torque of the next cycle, before it is waited for.
+        """
+        Evaluate the feed-forward torque of the next cycle ahead of time.
 
-        Call it when a command has been sent. The next `step` takes what was found if its joint
-        state comes when it is due, see `StatePeriod`, and if neither motion nor feed-forward have
-        changed; else it asks again. Without this call all is the same, later.
+        Call it after a command has been sent. The next `step` uses the torque if its joint state
+        comes when it is due (`StatePeriod`) and neither motion nor feed-forward have changed;
+        otherwise it evaluates the feed-forward itself. Without this call every `step` does.
         """
         if self._mode in (Mode.WAITING, Mode.FAULT):
             self._lookahead.forget()
@@ -321,24 +337,25 @@ class TrackingController:
             self._lookahead.prepare(self._time, self._feedforward, self._source)
 
     def step_blind(self, silence: float) -> FloatArray | None:
-        """Go to fault because joint states have stopped coming, and let the arm down.
+        """
+        Enter a fault because joint states have stopped coming, and let the arm down.
 
-        A driver that goes on with the last torque it was sent would otherwise do so for ever.
+        A driver that keeps applying the last torque it received would otherwise never stop.
 
         Parameters
         ----------
         silence : float
-            Time since the last joint state, s, by a clock of whoever waits for them.
+            Time since the last joint state, s, by the clock of the caller.
 
         Returns
         -------
         ndarray of shape (n_joints,) or None
-            Torque to be sent, Nm; None once it has come to zero and been sent.
+            Torque to send, Nm; None once it is zero and has been sent.
         """
         if self._mode is Mode.WAITING:
             return None
         if self._contradicted:
-            # Where the arm is nobody knows, nor what would carry its weight there.
+            # The arm's position is unknown, and so is the torque that would carry its weight.
             return self.step_release()
         if not self._blind:
             self._fail(f"no joint state for {silence:.3f} s")
@@ -351,21 +368,22 @@ class TrackingController:
             carried = self._fault_feedforward(self._source.reference).torque
             if all_finite(carried):
                 wanted = share * carried
-        return self._toward(wanted)
+        return self._move_torque_to(wanted)
 
     def step_release(self) -> FloatArray | None:
-        """Take the torque back, one period after the other, before nothing is sent any more.
+        """
+        Return the next torque on the way to zero, at the rate limit; call it once per period.
 
         Returns
         -------
         ndarray of shape (n_joints,) or None
-            Torque to be sent, Nm; None once it is zero.
+            Torque to send, Nm; None once it is zero.
         """
         if not self._torque.any():
             return None
-        return self._toward(np.zeros_like(self._torque))
+        return self._move_torque_to(np.zeros_like(self._torque))
 
-    def _unfit(self, elapsed: float, position: FloatArray) -> str | None:
+    def _discontinuity(self, elapsed: float, position: FloatArray) -> str | None:
         """Return why a state cannot follow the last one, or None."""
         timeout = self.supervision.input_timeout
         if self._mode is Mode.WAITING or abs(elapsed) > timeout:
@@ -374,20 +392,20 @@ class TrackingController:
             return "not newer than the last one" if elapsed > -timeout else None
         return self.supervision.jump(position - self._position, elapsed, self.limits.joints)
 
-    def _receipt(self, time: float) -> float:
-        """Guess when a state came, s: those of two senders may have stamps far apart."""
-        step = time - self._heard
-        self._heard = time
+    def _estimated_receipt(self, time: float) -> float:
+        """Estimate the time of receipt, s: stamps of two senders may be far apart."""
+        step = time - self._last_stamp
+        self._last_stamp = time
         self._clock += step if 0.0 < step <= self.supervision.input_timeout else self._period
         return self._clock
 
-    def _contradict(self, time: float, position: FloatArray) -> None:
+    def _fail_by_contradiction(self, time: float, position: FloatArray) -> None:
         if self._mode is Mode.WAITING:
             self._begin(time, position)
         self._fail(self._senders.contradiction)
         self._contradicted = self._blind = True
 
-    def _toward(self, wanted: FloatArray) -> FloatArray:
+    def _move_torque_to(self, wanted: FloatArray) -> FloatArray:
         self._torque = limit_torque(wanted, self._torque, self.limits, self._period)
         return self._torque
 
@@ -410,7 +428,7 @@ class TrackingController:
 
     def _supervised_reference(self, velocity: FloatArray) -> Reference:
         if self._mode is Mode.FAULT:
-            self._yield(velocity)
+            self._hold_where_moved(velocity)
             return self._source.advance(self._time)
         if self._mode is not Mode.HOLDING and self._source.finished(self._time):
             self._end_motion()
@@ -423,8 +441,8 @@ class TrackingController:
         self._fail(violation)
         return self._source.advance(self._time)
 
-    def _yield(self, velocity: FloatArray) -> None:
-        """Hold an arm that is led away, or races, where it is now: the PD must not pull."""
+    def _hold_where_moved(self, velocity: FloatArray) -> None:
+        """Hold an arm that is pushed away, or too fast, where it is: the PD must not pull back."""
         violation = self.supervision.violation(
             self._source.reference, self._position, velocity, self.limits.joints
         )
@@ -441,7 +459,7 @@ class TrackingController:
         self._enter(Event.HALTED)
 
     def _feedforward_torque(self, reference: Reference) -> tuple[FeedForwardTorque, bool]:
-        """Return the torque at work, and whether it was prepared."""
+        """Return the feed-forward torque to use, and whether it was evaluated ahead."""
         ahead = None
         if self._mode is not Mode.FAULT:
             ahead = self._lookahead.torque(self._time, self._feedforward, self._source.motion)
@@ -451,11 +469,13 @@ class TrackingController:
         if self._mode is Mode.FAULT:
             raw, ahead = self._fault_feedforward(reference), None
             if not all_finite(raw.torque):
-                raw = self._nothing(reference)
+                raw = self._no_feedforward(reference)
         faded = self._crossfade(raw.torque, self._time)
         return raw if faded is raw.torque else raw._replace(torque=faded), ahead is not None
 
-    def _wanted(self, feedforward: FloatArray, pd: FloatArray, velocity: FloatArray) -> FloatArray:
+    def _unlimited_torque(
+        self, feedforward: FloatArray, pd: FloatArray, velocity: FloatArray
+    ) -> FloatArray:
         if self._mode is not Mode.FAULT:
             return feedforward + pd
         share = self.supervision.held_share(self._time - self._fault_time)

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the velocities that a driver measures are those of its positions."""
+"""Check of measured velocities against the change of the measured positions."""
 
 from __future__ import annotations
 
@@ -12,42 +12,43 @@ from ilr_dynamics.arrays import FloatArray
 
 __all__ = ["VelocityCheck"]
 
-# Length of a block, s: long beside the delay of filtered velocities (some tens of ms).
+# Length of a block, s: long compared with the delay of filtered velocities (some tens of ms).
 _BLOCK = 0.1
-# Blocks that are looked at together, and those of them in which a joint has to have moved: a
-# wrong velocity is noticed after 0.6 s of motion, one that goes wrong amid it within a second.
+# Number of blocks in the regression, and of those in which a joint must have moved. A wrong
+# velocity is detected after 0.6 s of motion; one that goes wrong during it, within a second.
 _BLOCKS, _MOVING = 8, 5
-# What counts as moved, rad a block: twice the step of an encoder with 4096 counts and no gear.
+# Least motion in a block, rad: twice the step of an encoder with 4096 counts and no gear.
 _MOTION = 0.003
-# Velocity over change of position: other gears than there are lie beyond (half, twice), and units
-# (revolutions a second are 0.16, degrees 57). Nothing adds as much, and what a filter takes at
-# reversals is allowed for.
+# Bounds of velocity over change of position. A wrong gear ratio (half, twice) or unit (0.16 for
+# revolutions per second, 57 for degrees) is outside. Noise is too small to get there, and the
+# attenuation by a filter at reversals is compensated (`_smallest`).
 _SMALLEST, _LARGEST = 0.65, 1.4
-# The slowest filter of velocities, s. Of a motion at w rad/s one of first order leaves
-# 1 / (1 + (w t)^2) in its phase.
+# Time constant t of the slowest filter of velocities, s. Of a motion at w rad/s a first-order
+# filter leaves 1 / (1 + (w t)^2) in phase.
 _FILTER = 0.05
-# Standard errors by which it has to be beyond, twice in a row: velocities may be noisy.
+# Standard errors by which a slope must be outside, twice in a row: velocities may be noisy.
 _ERRORS = 7.0
-# Time between two states within which the velocity is taken for constant, as a share of a block.
+# Longest time between two states over which the velocity counts as constant, in blocks.
 _LONGEST_STEP = 0.3
 
 
 class VelocityCheck:
-    """Compares measured velocities with the change of the positions, block by block.
+    """
+    Regression of measured velocities on the change of the positions, over blocks of time.
 
-    Over blocks in which a joint moves its mean velocity is regressed on its change of position
-    per time. The slope is one for a sound driver. It is zero for one that fills in zeros, and
-    far from one, or negative, for another unit or the wrong sign. A verdict stays until `reset`.
+    Over the blocks in which a joint moves, its mean velocity is regressed on its change of
+    position per time. The slope is one for a sound driver, zero for one that fills in zeros, and
+    far from one, or negative, for a wrong unit or sign. A verdict stays until `reset`.
 
     Parameters
     ----------
     joints : tuple of str
-        Names for the text.
+        Names of the joints, for the text.
 
     Attributes
     ----------
     verdict : str
-        What is wrong with the velocities; empty as long as nothing is.
+        Description of wrong velocities; empty as long as none are found.
     """
 
     def __init__(self, joints: tuple[str, ...]) -> None:
@@ -68,20 +69,21 @@ class VelocityCheck:
         self._count = 0
 
     def add(self, time: float, position: FloatArray, velocity: FloatArray) -> bool:
-        """Count a state, and return whether the velocities are wrong.
+        """
+        Add a joint state, and return whether the velocities are wrong.
 
         Parameters
         ----------
         time : float
-            Its stamp, s.
+            Stamp of the state, s.
         position, velocity : ndarray of shape (n_joints,)
-            Measured, rad and rad/s. Finite.
+            Measured position and velocity, rad and rad/s; finite.
         """
         if self.verdict:
             return True
         step = time - self._last
         if not 0.0 < step <= _LONGEST_STEP * _BLOCK:
-            # Nobody knows how the arm moved meanwhile.
+            # The motion in such a gap is unknown.
             self._begin(time, position)
             return False
         self._last = time
@@ -128,6 +130,6 @@ class VelocityCheck:
             )
 
     def _smallest(self, size: FloatArray) -> FloatArray:
-        """Least slope that a filter leaves of velocities with these sums of squares."""
+        """Smallest slope of filtered velocities, of sums of squares ``size`` (n_joints,)."""
         change = np.diff(np.roll(self._moved, -self._blocks, axis=0), axis=0) / _BLOCK
         return np.asarray(_SMALLEST / (1.0 + _FILTER**2 * (change**2).sum(axis=0) / size))

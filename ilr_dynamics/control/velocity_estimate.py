@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Velocity of joints whose driver measures positions alone."""
+"""Estimate of joint velocities for drivers that measure positions only."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ __all__ = ["VelocityEstimate"]
 
 
 class VelocityEstimate:
-    """Differences of positions over time, smoothed by a first-order low-pass.
+    """
+    Finite differences of positions, smoothed by a first-order low-pass filter.
 
     Parameters
     ----------
     n_joints : int
+        Number of joints.
     cutoff : float
-        Of the low-pass, Hz. High: the steps of the encoders come through the damping gain; low:
-        damping comes late.
+        Cutoff frequency of the low-pass, Hz. If it is high, the damping gain amplifies the steps
+        of the encoders; if it is low, damping is delayed.
     longest_step : float
-        Time between two positions from which on the motion in between is unknown, s.
+        Longest time between two positions, s; beyond it the estimate starts anew.
 
     Raises
     ------
@@ -41,20 +43,21 @@ class VelocityEstimate:
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew: the next position is the first."""
+        """Start anew: the next position is the first."""
         self._time = -math.inf
         self._position = self._velocity = self._nothing
 
     def __call__(self, time: float, position: FloatArray) -> FloatArray:
-        """Return the velocity (n_joints,), rad/s.
+        """
+        Return the velocity (n_joints,), rad/s.
 
         Parameters
         ----------
         time : float
-            Of the position, s. A time that is no newer than the last leaves the estimate as it
-            is; one far from it, either way, begins anew at rest.
+            Stamp of the position, s. A stamp that is not newer than the last leaves the estimate
+            unchanged; one far from it, earlier or later, starts anew at rest.
         position : ndarray of shape (n_joints,)
-            Measured, rad. One that is not finite leaves the estimate as it is.
+            Measured position, rad. If it is not finite the estimate is unchanged.
         """
         if not (math.isfinite(time) and np.isfinite(position).all()):
             return self._velocity

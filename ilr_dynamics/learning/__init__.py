@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Learning from recordings, in a process of its own."""
+"""Learning of a model from recordings, in a separate process."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What a learner says: lines of JSON."""
+"""Events that a learner process reports, as lines of JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Event", "Failed", "Finished", "Progressed", "decode_event"]
 @dataclass(frozen=True)
 class Progressed:
     """
-    The learner is at work.
+    Progress of a running job.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class Progressed:
     fraction : float
         Share of the stage that is done.
     lower_bound : float or None
-        Lower bound of the newest iteration, nats per sample.
+        Lower bound of the marginal likelihood in the last iteration, nats per sample.
     """
 
     stage: str
@@ -35,7 +35,7 @@ class Progressed:
 
 @dataclass(frozen=True)
 class Finished:
-    """The job is done; `values` are what `worker.run_job` returns. Nothing follows."""
+    """End of a successful job; `values` is what `worker.run_job` returned. The last event."""
 
     values: Mapping[str, Any]
 
@@ -43,12 +43,12 @@ class Finished:
 @dataclass(frozen=True)
 class Failed:
     """
-    The job is not done, and nothing has changed. Nothing follows.
+    End of a failed job, which has changed nothing. The last event.
 
     Attributes
     ----------
     message : str
-        Why, for the user.
+        Reason, for the user.
     """
 
     message: str
@@ -59,12 +59,21 @@ Event = Progressed | Finished | Failed
 
 def decode_event(line: bytes) -> Event:
     """
-    Read one line of the worker.
+    Decode one line of the worker's output.
+
+    Parameters
+    ----------
+    line : bytes
+        Line to decode.
+
+    Returns
+    -------
+    Event
 
     Raises
     ------
     ValueError
-        The line is no event.
+        If the line is not an event.
     """
     values = json.loads(line)
     if not isinstance(values, dict):

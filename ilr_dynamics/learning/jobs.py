@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What a learner process can be asked to do, as one line of JSON."""
+"""Jobs of a learner process, each encoded as one line of JSON."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ __all__ = ["Job", "LoadJob", "SaveJob", "UpdateJob", "decode_job", "encode_job"]
 @dataclass(frozen=True)
 class UpdateJob:
     """
-    Learn from a recording, on top of a snapshot if there is one.
+    Job to update a model, or to learn a new one, from a recording.
 
     Attributes
     ----------
     bag_uri : str
         Folder or file of a rosbag2.
     directory : str
-        Where to leave the predictor, and the snapshot if it has no place of its own.
+        Folder for the predictor file, and for the snapshot if it has no path of its own.
     settings : LearningSettings
-        The arm and the model.
+        Settings of the arm and the model.
     snapshot : str or None
-        What is known.
+        Snapshot of the model to update; None for a new model.
     snapshot_uri : str
-        Where to save the new snapshot; empty: in `directory`.
+        Path of the new snapshot; empty: in `directory`.
     accept_worse : bool
-        Whether the new model is wanted even if it is worse on the newest samples.
+        Whether to accept the new model even if it is worse on the newest samples.
     """
 
     bag_uri: str
@@ -47,16 +47,16 @@ class UpdateJob:
 @dataclass(frozen=True)
 class LoadJob:
     """
-    Check a snapshot and prepare its predictor.
+    Job to check a snapshot and to write its predictor file.
 
     Attributes
     ----------
     snapshot_uri : str
-        The snapshot.
+        Path of the snapshot.
     directory : str
-        Where to leave the predictor, and a copy of the snapshot that nobody else touches.
+        Folder for the predictor file and for a private copy of the snapshot.
     settings : LearningSettings
-        The arm.
+        Settings of the arm.
     """
 
     snapshot_uri: str
@@ -67,18 +67,18 @@ class LoadJob:
 @dataclass(frozen=True)
 class SaveJob:
     """
-    Save a snapshot elsewhere.
+    Job to save a snapshot under another path.
 
     Attributes
     ----------
     snapshot : str
-        What is known.
+        Snapshot of the present model.
     snapshot_uri : str
-        Where to save it.
+        Path to save it to.
     overwrite : bool
-        Whether a file that is there may be replaced.
+        Whether an existing file may be replaced.
     settings : LearningSettings
-        The arm.
+        Settings of the arm.
     """
 
     snapshot: str
@@ -93,21 +93,30 @@ KINDS: dict[str, type[Job]] = {"update": UpdateJob, "load": LoadJob, "save": Sav
 
 
 def encode_job(job: Job) -> str:
-    """Write a job as one line of JSON."""
+    """Encode a job as one line of JSON."""
     (kind,) = (name for name, cls in KINDS.items() if isinstance(job, cls))
     return json.dumps({"kind": kind, **asdict(job)})
 
 
 def decode_job(line: str) -> Job:
     """
-    Read a job from one line of JSON.
+    Decode a job from one line of JSON.
+
+    Parameters
+    ----------
+    line : str
+        Line to decode.
+
+    Returns
+    -------
+    Job
 
     Raises
     ------
     LearnerError
-        The line is no job.
+        If the line is not a job.
     InvalidParameterError
-        A value of the job is unknown, missing or out of range.
+        If a value of the job is unknown, missing or out of range.
     """
     try:
         values = json.loads(line)

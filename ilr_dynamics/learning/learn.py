@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""A recording and what is known, to a new model and what changed."""
+"""Learning of a model from a recording, with an assessment of the new model."""
 
 from __future__ import annotations
 
@@ -37,51 +37,53 @@ __all__ = [
 ]
 
 Progress = Callable[[str, float, float], None]
-"""Called with the stage ("reading", "learning" or "saving"), the share of it that is done, and
-the lower bound of the newest iteration in nats per sample (NaN before the first)."""
+"""Callback with the stage ("reading", "learning" or "saving"), the share of it that is done, and
+the lower bound of the last iteration in nats per sample (NaN before the first)."""
 
-# What of the time of reading goes by until states are read from a large recording.
-READ = 0.7
-# The newest samples judge an update, by a model that has not learned them. They do not calibrate
-# its intervals: they mostly repeat a motion that is in the recording already, and factors found on
-# them made intervals on other motions narrower than they were.
+# Share of the stage "reading" in which the states of a large recording are read; the rest is
+# smoothing and sampling.
+STATES_SHARE = 0.7
+# Share of the samples, the newest ones, held out to test an update. They do not calibrate its
+# intervals: they mostly repeat a motion of the recording, and factors found on them made the
+# intervals on other motions too narrow.
 NEWEST_SHARE = 0.1
-# An update is no worse up to this ratio of squared errors, which differ by some percent by chance,
-CHANCE = 1.05
-# or if the error's rise is below this share of each joint's torque scale.
-NO_MATTER = 0.01
+# An update counts as no worse up to this ratio of squared errors, which vary by some percent by
+# chance,
+CHANCE_RATIO = 1.05
+# or up to a rise of the error by this share of each joint's torque scale.
+NEGLIGIBLE_RISE = 0.01
 
 
 def ignore_progress(stage: str, fraction: float, lower_bound: float) -> None:
-    """Report progress to nobody."""
+    """Discard a report of progress."""
 
 
 @dataclass(frozen=True)
 class LearningReport:
     """
-    What learning from a recording did.
+    Result of learning from a recording: numbers of samples and components, errors, a verdict.
 
     Attributes
     ----------
     samples_used : int
-        Samples learned from.
+        Number of samples learned from.
     rejected : dict of str to int
-        Joint states that gave no sample, by reason.
+        Number of joint states that gave no sample, by reason.
     components_before, components_after : int
-        Active local models.
+        Number of active local models.
     error_before : list of float
-        Mean squared error of each joint's torque on the newest tenth of the samples, Nm^2, by
-        the model as it was: an error on motions it has not seen. Empty without a model.
+        Mean squared torque error of the old model per joint on the newest tenth of the samples,
+        Nm^2: a test error, as it has not seen them. Empty without an old model.
     error_after : list of float
-        The same by a model that has learned all samples but these.
+        The same of a model that was fitted to all other samples.
     worse : bool
-        Whether the second error is larger, joints weighed by the model's scales of their torques.
+        Whether the second error is larger, with joints weighted by the model's torque scales.
     implausible : str
-        Why the torques of the recording cannot be those of the arm; empty if they can.
+        Reason why the recorded torques cannot be those of the arm; empty if they can.
     learning_time : float
-        Time spent on inference, of both models, s.
+        Time of inference for both models, s.
     samples_total : int
-        Samples the new model has learned from in all its recordings.
+        Number of samples that the new model has learned from in all its recordings.
     """
 
     samples_used: int
@@ -100,7 +102,7 @@ def read_samples(
     bag_uri: str | Path, settings: LearningSettings, progress: Progress = ignore_progress
 ) -> Samples:
     """
-    Read the samples of a recording.
+    Read the training samples of a recording.
 
     Parameters
     ----------
@@ -109,7 +111,7 @@ def read_samples(
     settings : LearningSettings
         Joints, topics and filter.
     progress : Progress
-        Called as the work proceeds.
+        Callback for progress.
 
     Returns
     -------
@@ -118,13 +120,13 @@ def read_samples(
     Raises
     ------
     RecordingError
-        The recording cannot be read or holds too little to learn from.
+        If the recording cannot be read or has too few usable samples.
     FileAccessError
-        It lies outside the allowed directories.
+        If it is outside the allowed directories.
     """
     progress("reading", 0.0, math.nan)
     recording = read_states(bag_uri, settings, progress)
-    progress("reading", READ, math.nan)
+    progress("reading", STATES_SHARE, math.nan)
     samples = training_samples(recording, settings.samples)
     progress("reading", 1.0, math.nan)
     return samples
@@ -133,9 +135,11 @@ def read_samples(
 def read_states(
     bag_uri: str | Path, settings: LearningSettings, progress: Progress = ignore_progress
 ) -> Recording:
-    """Read a recording's usable states; parameters and errors as of `read_samples`.
+    """
+    Read the usable joint states of a recording.
 
-    When they are read, `READ` of the stage is done.
+    Parameters and errors are those of `read_samples`. At the end `STATES_SHARE` of the stage
+    "reading" is done.
     """
     return read_recording(
         bag_uri,
@@ -145,7 +149,7 @@ def read_states(
         driver_compensates_gravity=settings.driver_compensates_gravity,
         limits=settings.limits,
         directories=settings.directories,
-        progress=lambda share: progress("reading", READ * share, math.nan),
+        progress=lambda share: progress("reading", STATES_SHARE * share, math.nan),
     )
 
 
@@ -157,7 +161,7 @@ def learn(
     recordings: Sequence[str | Path] = (),
 ) -> tuple[MixtureRegressor, LearningReport]:
     """
-    Learn from samples, on top of a model if there is one.
+    Learn a new model from samples, or update a model with them.
 
     Parameters
     ----------
@@ -166,24 +170,25 @@ def learn(
     settings : LearningSettings
         Parameters of the model.
     model : MixtureRegressor, optional
-        What is known; it is left as it is.
+        Model to update; it is not changed.
     progress : Progress
-        Called as the work proceeds.
+        Callback for progress.
     recordings : sequence of str or Path
-        URIs of the recordings that the samples are of.
+        URIs of the recordings of these samples.
 
     Returns
     -------
     model : MixtureRegressor
-        A new model; its `metadata_` says for which arm, and lists all its recordings.
+        New model; its `metadata_` names its arm and all its recordings.
     report : LearningReport
+        Assessment of the new model.
 
     Raises
     ------
     InvalidParameterError
-        A parameter of the model is unknown or out of range.
+        If a parameter of the model is unknown or out of range.
     LearnerError
-        The new model predicts torques that are not finite.
+        If the new model predicts torques that are not finite.
     """
     new_model = model_to_update(model, settings)
     n_older = samples.n_used - math.ceil(NEWEST_SHARE * samples.n_used)
@@ -201,9 +206,9 @@ def learn(
     progress("learning", 0.0, math.nan)
     start = time.perf_counter()
     weights = recording_weights(samples.X, new_model) if settings.effective_samples else None
-    # To go on with this one and the newest tenth would save half of the time, but two batches
-    # make another model than one: with it, errors of the simulated arm after three recordings
-    # were up to three times as large.
+    # Updating this trial model with the newest tenth would save half of the time. But two batches
+    # do not give the model of one batch: with two, errors of the simulated arm after three
+    # recordings were up to three times as large.
     trial = copy.copy(new_model).set_params(calibration_share=0.0)
     older_weights = None if weights is None else weights[:n_older]
     older = samples.X[:n_older], samples.Y[:n_older], older_weights
@@ -239,34 +244,36 @@ def learn_from_recording(
     progress: Progress = ignore_progress,
 ) -> tuple[MixtureRegressor, LearningReport]:
     """
-    Learn from a recording, on top of a snapshot if there is one.
+    Learn a new model from a recording, or update that of a snapshot with it.
 
     Parameters
     ----------
     bag_uri : str or Path
         Folder or file of a rosbag2.
     settings : LearningSettings
-        The arm and the model.
+        Settings of the arm and the model.
     snapshot : str or Path, optional
-        What is known.
+        Snapshot of the model to update.
     progress : Progress
-        Called as the work proceeds.
+        Callback for progress.
 
     Returns
     -------
     model : MixtureRegressor
+        New model.
     report : LearningReport
+        Assessment of the new model.
 
     Raises
     ------
     RecordingError
-        The recording cannot be read or holds too little to learn from.
+        If the recording cannot be read or has too few usable samples.
     SnapshotError
-        The snapshot cannot be read or belongs to another arm.
+        If the snapshot cannot be read or belongs to another arm.
     InvalidParameterError
-        A setting is out of range.
+        If a setting is out of range.
     LearnerError
-        The new model predicts torques that are not finite.
+        If the new model predicts torques that are not finite.
     """
     known = None if snapshot is None else load_compatible_snapshot(snapshot, settings)
     samples = read_samples(bag_uri, settings, progress)
@@ -281,8 +288,8 @@ def _squared_error(model: MixtureRegressor, X: FloatArray, Y: FloatArray) -> lis
 def _is_worse(
     after: list[float], before: list[float], settings: LearningSettings, model: MixtureRegressor
 ) -> bool:
-    """Compare squared errors, each joint's in units of its torque scale: some carry ten times."""
+    """Compare squared errors in units of torque scales, which differ tenfold between joints."""
     stated = settings.model.get("output_scale")
     unit = model.output_scaling_.scale if stated is None else np.asarray(stated, dtype=float)
-    rise = np.sum((np.array(after) - CHANCE * np.array(before)) / unit**2)
-    return bool(rise > NO_MATTER**2 * len(after))
+    rise = np.sum((np.array(after) - CHANCE_RATIO * np.array(before)) / unit**2)
+    return bool(rise > NEGLIGIBLE_RISE**2 * len(after))

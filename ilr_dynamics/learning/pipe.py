@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Pipes of a process, read without waiting."""
+"""Non-blocking reading from the pipes of a child process."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import IO
 __all__ = ["Pipe"]
 
 READ_SIZE = 65536
-"""Bytes taken from a pipe at a time."""
+"""Largest number of bytes read at a time."""
 MAX_LINE = 1 << 20
-"""Bytes after which a line without an end is garbage."""
+"""Length in bytes from which an unfinished line counts as garbage."""
 
 
 class Pipe:
-    """One end of a pipe, read without waiting."""
+    """Reading end of a pipe, which never blocks."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -25,7 +25,7 @@ class Pipe:
         os.set_blocking(stream.fileno(), False)
 
     def read(self) -> bytes:
-        """What has arrived, up to a limit."""
+        """Return the bytes that have arrived, at most `READ_SIZE`."""
         try:
             data = os.read(self._stream.fileno(), READ_SIZE)
         except BlockingIOError:
@@ -34,7 +34,7 @@ class Pipe:
         return data
 
     def lines(self) -> list[bytes]:
-        """Whole lines that have arrived; one that does not end is given as it is."""
+        """Return complete lines that have arrived, and an unfinished one beyond `MAX_LINE`."""
         *lines, self._buffer = (self._buffer + self.read()).split(b"\n")
         if len(self._buffer) > MAX_LINE:
             lines.append(self._buffer)

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether torques can be those of the arm: what every recording is judged by."""
+"""Plausibility of recorded torques: units, signs and limits, checked for every recording."""
 
 from __future__ import annotations
 
@@ -17,46 +17,53 @@ from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
 __all__ = ["MOST", "UNITS_OF_LIMIT", "constant_joints", "implausible_torques"]
 
-# Of the recorded states: more that were at a torque limit or beyond come from other units.
+# Largest share of the recorded states that may have a torque at a limit or beyond; more come from
+# another unit.
 MOST = 0.5
-# Root mean square of the recorded torque less the rigid-body model's, all joints together, in
-# units of that model's: at most 0.39 on the simulated arms (joints without weight alone: up to 14;
-# joint 7 more) and 0.35 on the recording of a real one. Torques of the wrong sign have 2.0, ten
-# times too large ones 8 and more.
-FARTHEST = 1.5
-# Share of the rigid-body model's torque in the recorded one, all joints together: with the
-# distances above at least 0.6. Half of that has an arm whose description is twice too heavy;
-# torques in hundredths of the unit are far below.
-LEAST_SHARE = 0.3
-# A joint that moves by as much has friction at least, whose sign changes.
-LEAST_RANGE = 0.01
-# Units that drivers give torques in, as shares of each joint's limit.
+# Largest distance between recorded torques and those of the rigid-body model: the norm of the
+# difference over all joints, relative to the norm of the model's. At most 0.39 on the simulated
+# arms (joints that carry no weight, alone: up to 14, joint 7 more) and 0.35 on the recording of a
+# real one. Torques of the wrong sign are at 2.0, torques ten times too large at 8 and more.
+MAX_DISTANCE = 1.5
+# Smallest regression coefficient of the recorded torques on the rigid-body model's, all joints
+# together. At the distances above it is at least 0.6, and half of that where the description of
+# the arm is twice too heavy. With torques in a unit a hundred times too large it is far below.
+MIN_SHARE = 0.3
+# Motion from which on a joint's torque must change, rad: its friction at least changes its sign.
+MIN_RANGE = 0.01
+# Units other than Nm in which drivers report torques, as shares of each joint's limit.
 UNITS_OF_LIMIT = {"percent": 0.01, "thousandths": 0.001, "shares": 1.0}
-# Another unit is believed that brings the torques nearer to the model's by this factor, and as
-# near as this: logarithms of what each joint's are of the model's, friction set aside. Masses of a
-# description that are wrong by half are this far in Nm.
-CLEARLY_NEARER, NEAR = 0.5, 0.4
-# Joints that say something about units: those that the model has so much torque for, as a share of
-# the largest. Others have friction alone.
-SPEAKS = 0.1
-# Samples that are compared, at most.
-ENOUGH = 1000
+# Another unit is assumed if it reduces the distance to the model by this factor, to at most this
+# value. The distance is the root mean square over joints of the logarithm of the regression
+# coefficient on the model, friction excluded. In Nm it is as large as the second value where the
+# masses of the description are wrong by half.
+UNIT_RATIO, MAX_UNIT_DISTANCE = 0.5, 0.4
+# Joints used to find the unit: model torque, relative to that of the joint with the most. Others
+# have little torque except friction.
+MIN_RELATIVE_TORQUE = 0.1
+# Largest number of samples compared with the model.
+MAX_SAMPLES = 1000
 
 
 def implausible_torques(samples: Samples, settings: LearningSettings) -> str:
     """
-    Say why recorded torques cannot be those of the arm; empty if they can.
+    Return why recorded torques cannot be those of the arm; empty if they can.
 
-    Joints are judged together: one that carries no weight has friction alone, of which the
-    rigid-body model knows nothing. So has an arm whose driver compensates gravity, which therefore
-    is judged by its torque limits only.
+    Torques are compared with those of the rigid-body model over all joints together, because in
+    a joint that carries no weight most torque is friction, which that model lacks. The same holds
+    for all joints if the driver compensates gravity; there the comparison is skipped.
 
     Parameters
     ----------
     samples : Samples
         Inputs and torques of a recording.
     settings : LearningSettings
-        The arm.
+        Settings of the arm.
+
+    Returns
+    -------
+    str
+        Reason for the user, or empty.
     """
     saturated = samples.rejected.get(Rejection.SATURATED_TORQUE.name.lower(), 0)
     states = samples.n_used + sum(samples.rejected.values())
@@ -70,7 +77,7 @@ def implausible_torques(samples: Samples, settings: LearningSettings) -> str:
         return constant
     if settings.robot is None or settings.driver_compensates_gravity:
         return ""
-    chosen = slice(None, None, -(-samples.n_used // ENOUGH))
+    chosen = slice(None, None, -(-samples.n_used // MAX_SAMPLES))
     X, Y = samples.X[chosen], samples.Y[chosen]
     model = RigidBodyModel(load_description(settings.robot, settings.tool_frame))
     torque = np.array([model.inverse_dynamics(*np.split(x, 3)) for x in X])
@@ -82,17 +89,17 @@ def implausible_torques(samples: Samples, settings: LearningSettings) -> str:
         )
     distance = float(np.linalg.norm(Y - torque) / np.linalg.norm(torque))
     share = float(np.vdot(Y, torque) / np.vdot(torque, torque))
-    if distance <= FARTHEST and share < LEAST_SHARE:
+    if distance <= MAX_DISTANCE and share < MIN_SHARE:
         return (
-            f"the recorded torques hold {share:.2g} of what the rigid-body model needs; expected "
-            f"at least {LEAST_SHARE:g} (is the unit Nm, and the arm's weight in the torques, or "
+            f"the recorded torques are {share:.2g} times those of the rigid-body model; expected "
+            f"at least {MIN_SHARE:g} (is the unit Nm, and the arm's weight in the torques, or "
             "driver_compensates_gravity set?), or accept_worse to be set"
         )
-    if distance <= FARTHEST:
+    if distance <= MAX_DISTANCE:
         return ""
     return (
         f"the recorded torques are {distance:.2g} times as far from those of the rigid-body model "
-        f"as no torque at all would be; expected at most {FARTHEST:g} times (are signs those of "
+        f"as zero torque would be; expected at most {MAX_DISTANCE:g} times (are signs those of "
         "the arm, and the unit Nm?), or accept_worse to be set"
     )
 
@@ -104,21 +111,26 @@ def _unit_of_limits(
     limit: Sequence[float] | None,
 ) -> str:
     """
-    Name the share of each joint's limit that torques are given in; empty if they are in Nm.
+    Return the unit, relative to each joint's limit, of the torques; empty if that is Nm.
 
     Parameters
     ----------
     X : ndarray of shape (n, 3 n_joints)
-        [q, qd, qdd].
+        Inputs [q, qd, qdd].
     Y, model : ndarray of shape (n, n_joints)
         Recorded torques, and those of the rigid-body model, Nm.
     limit : sequence of float or None
-        Of each joint's torque, Nm.
+        Torque limit of each joint, Nm.
+
+    Returns
+    -------
+    str
+        A key of `UNITS_OF_LIMIT`, or empty.
     """
     if limit is None:
         return ""
     size = np.linalg.norm(model, axis=0)
-    joints = np.flatnonzero(size > SPEAKS * size.max())
+    joints = np.flatnonzero(size > MIN_RELATIVE_TORQUE * size.max())
     velocity = np.split(X, 3, axis=1)[1]
     shares = np.array([_share(Y[:, j], model[:, j], velocity[:, j]) for j in joints])
     if (shares <= 0.0).any():
@@ -130,33 +142,35 @@ def _unit_of_limits(
     of_limit = np.asarray(limit)[joints]
     found = {unit: distance(share * of_limit) for unit, share in UNITS_OF_LIMIT.items()}
     nearest = min(found, key=found.__getitem__)
-    nearer = found[nearest] < min(CLEARLY_NEARER * distance(np.ones(len(joints))), NEAR)
-    return nearest if nearer else ""
+    in_newtonmetres = distance(np.ones(len(joints)))
+    is_nearer = found[nearest] < min(UNIT_RATIO * in_newtonmetres, MAX_UNIT_DISTANCE)
+    return nearest if is_nearer else ""
 
 
 def _share(torque: FloatArray, model: FloatArray, velocity: FloatArray) -> float:
-    """What a joint's torque (n,) holds of the model's beside dry and viscous friction."""
+    """Regression coefficient of a joint's torque (n,) on the model's, given its friction."""
     parts = np.column_stack([model, np.sign(velocity), velocity])
     return float(np.linalg.lstsq(parts, torque, rcond=None)[0][0])
 
 
 def constant_joints(samples: Samples) -> IndexArray:
     """
-    Return the joints that move while their torque does not change.
+    Return the indices of joints that move while their torque does not change.
 
     Parameters
     ----------
     samples : Samples
+        Inputs and torques of a recording.
     """
     n = len(samples.joint_names)
-    moves = np.ptp(samples.X[:, :n], axis=0) >= LEAST_RANGE
-    # Smoothing leaves what rounding makes of a constant.
+    moves = np.ptp(samples.X[:, :n], axis=0) >= MIN_RANGE
+    # A smoothed constant is constant up to rounding.
     rounding = 1e-9 * (1.0 + np.abs(samples.Y).max(axis=0))
     return np.flatnonzero(moves & (np.ptp(samples.Y, axis=0) <= rounding))
 
 
 def _constant_torques(samples: Samples) -> str:
-    """Name the joints that move while their torque does not change: none of a driven arm."""
+    """Reason for the user if a joint moves while its torque does not change; else empty."""
     constant = constant_joints(samples)
     if constant.size == 0:
         return ""

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What a recording is learned on top of: the prior of an arm's dynamics, or the model so far."""
+"""Prior of a learning step: that of an arm's dynamics, or the posterior so far."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 
 __all__ = ["PRIOR_ALONE", "PRIOR_WITH_FALLBACK", "RESIDUAL_SHARE", "model_to_update"]
 
-# A later call may change how it learns, not the prior and scales the statistics rest on.
+# Parameters that an update may change: those of inference, not the prior and the scales that the
+# statistics so far are based on.
 CALL_PARAMETERS = (
     "n_components",
     "max_iterations",
@@ -27,18 +28,18 @@ CALL_PARAMETERS = (
     "random_state",
 )
 
-# A feed-forward torque is asked for at the desired state, and recorded were states beside it: the
-# arm sags. Components that stand alone must reach that far. Those whose scales follow the data fit
-# the recorded path more closely, and on the simulated arm say nothing at all on the desired one
-# (input_spread) or, with slopes as steep as single components have them, something wild.
+# The feed-forward is queried at the desired state, but the recorded states are some distance away,
+# because the arm sags. Without a global model the components must be wide enough for that. With
+# scales fitted to the data they follow the recorded path more closely. On the simulated arm they
+# then had no weight at the desired states (input_spread) or extrapolated wildly (steep slopes).
 PRIOR_ALONE: dict[str, Any] = {
     "concentration": 1.0,
     "input_spread": 0.5,
     "fit_scales": False,
 }
-# With identified dynamics to fall back on they need not: narrow ones, firmly so, that many more
-# are expected of, leave all that is not close to them to the dynamics. They learn what these leave
-# of the torque: on a motion between two recorded ones they go astray less.
+# With identified dynamics as a global model many narrow components, under a strong prior on their
+# width, leave all that is not close to them to the dynamics. They learn the residual torque, which
+# is extrapolated better on a motion between two recorded ones.
 PRIOR_WITH_FALLBACK: dict[str, Any] = {
     "concentration": 100.0,
     "input_spread": 0.1,
@@ -46,29 +47,33 @@ PRIOR_WITH_FALLBACK: dict[str, Any] = {
     "learn_residual": True,
     "fit_scales": False,
 }
-# What the dynamics leave, as a share of the torques.
+# Expected size of the residual torque, as a share of the torque.
 RESIDUAL_SHARE = 0.1
 
 
 def model_to_update(model: MixtureRegressor | None, settings: LearningSettings) -> ILR:
     """
-    Return the model that the next recording is learned on top of.
+    Return the model that the next recording updates.
 
     Parameters
     ----------
     model : MixtureRegressor or None
-        What is known; it is left as it is. None: nothing, so the prior is stated here.
+        Model so far, which is not changed; None for a new one with the prior of this module.
     settings : LearningSettings
-        The arm, and parameters of the model.
+        Settings of the arm, and parameters of the model.
+
+    Returns
+    -------
+    ILR
 
     Raises
     ------
     InvalidParameterError
-        A parameter of the model is unknown.
+        If a parameter of the model is unknown.
     LearnerError
-        The model is of another kind, or the robot has another number of joints.
+        If the model is of another kind, or the robot has another number of joints.
     RobotDescriptionError
-        There is no such robot.
+        If the robot is unknown.
     """
     if model is None:
         if settings.robot is None:
@@ -80,15 +85,15 @@ def model_to_update(model: MixtureRegressor | None, settings: LearningSettings) 
         return model
     if not isinstance(model, ILR):
         raise LearnerError(f"the model is a {type(model).__name__}; expected an ILR")
-    # Fitting replaces a model's arrays and never writes into them, so a shallow copy is enough.
+    # A shallow copy is enough, as fitting replaces a model's arrays and never writes into them.
     new_model = copy.copy(model)
     changes = {name: settings.model[name] for name in CALL_PARAMETERS if name in settings.model}
-    # What one update was told to forget, the next one is not.
+    # A forgetting factor applies to one update only.
     return new_model.set_params(**{"forgetting_factor": 1.0, **changes})
 
 
 def _identified_dynamics(settings: LearningSettings) -> IdentifiedDynamics:
-    """Dynamics of the described arm, before any data."""
+    """Prior of the described arm's dynamics."""
     assert settings.robot is not None
     description = load_description(settings.robot, settings.tool_frame)
     if description.n_joints != len(settings.joint_names):

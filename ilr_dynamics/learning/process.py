@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""A learner in a process of its own, watched without waiting."""
+"""Learner process: started, limited and monitored without blocking the caller."""
 
 from __future__ import annotations
 
@@ -27,22 +27,21 @@ __all__ = ["CHRT", "LearnerLimits", "LearnerProcess"]
 
 WORKER_COMMAND = (sys.executable, "-P", "-m", "ilr_dynamics.learning.worker")
 LOG_TAIL = 4096
-"""Bytes of the log kept to explain a crash."""
+"""Length of the end of the log kept to explain a crash, bytes."""
 CANCEL_GRACE = 2.0
-"""Time after which a learner that was asked to stop is killed, s."""
-# A third of what others get where all want to run: a control loop runs beside it. With less, it
-# would hardly come to an end on a machine that is busy with something else.
+"""Time after which a cancelled learner is killed, s."""
+# On a busy machine it gives a third of the time of a normal process, so that the control loop is
+# not disturbed. With a lower priority the learner would hardly finish on a busy machine.
 NICENESS = 5
-# Gives a real-time priority back and becomes the program that follows.
 CHRT = shutil.which("chrt")
-"""None where it is not installed."""
+"""Program that sets the scheduling policy and then runs another; None where not installed."""
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass(frozen=True)
 class LearnerLimits:
     """
-    What a learner may take.
+    Limits on the time and memory of a learner.
 
     Attributes
     ----------
@@ -61,25 +60,25 @@ NO_LIMITS = LearnerLimits()
 
 class LearnerProcess:
     """
-    Run one job in a process of its own.
+    Process that runs one job.
 
-    No method waits for the learner, so a control loop may call them. The process has a low
-    priority, whatever this one's, one thread, and a session of its own (Ctrl-C in a terminal does
-    not reach it); it ends with the thread that made it.
+    No method except `close` waits for the learner, so a control loop may call them. The process
+    has a low priority, whatever the caller's, one thread, and its own session (Ctrl-C in a
+    terminal does not reach it). It ends with the thread that started it.
 
     Parameters
     ----------
     job : Job
-        What to do.
+        Job to run.
     command : sequence of str
-        What runs the learner; the process id of the parent is appended.
+        Command of the learner; the process id of the parent is appended.
     limits : LearnerLimits
-        Beyond them the learner is ended, and a `Failed` says so.
+        Limits beyond which the learner is killed; the event is then `Failed`.
 
     Raises
     ------
     LearnerError
-        The process cannot be started.
+        If the process cannot be started.
     """
 
     def __init__(
@@ -92,7 +91,7 @@ class LearnerProcess:
         _lower_priority(self._process.pid)
         _confine(self._process.pid, limits.memory)
         self._timeout = limits.timeout
-        self._heard = time.monotonic()
+        self._last_event = time.monotonic()
         self._kill_due = math.inf
         self._output = Pipe(cast("IO[bytes]", self._process.stdout))
         self._log = Pipe(cast("IO[bytes]", self._process.stderr))
@@ -113,13 +112,12 @@ class LearnerProcess:
 
     def poll(self) -> list[Event]:
         """
-        Return what happened since the last call.
+        Return the events since the last call.
 
         Returns
         -------
         list of Event
-            Any number of `Progressed`; then, once, when the process is gone, `Finished` or
-            `Failed`.
+            Any number of `Progressed`, and one `Finished` or `Failed` once the process has ended.
         """
         if self._ended:
             return []
@@ -127,36 +125,36 @@ class LearnerProcess:
         self._log_tail = (self._log_tail + self._log.read())[-LOG_TAIL:]
         events: list[Event] = []
         for line in self._output.lines():
-            self._take(line, events)
+            self._add_event(line, events)
         if exit_code is not None and self._output.at_end:
             events.append(self._conclude(exit_code))
         elif events:
-            self._heard = time.monotonic()
+            self._last_event = time.monotonic()
         else:
-            self._watch()
+            self._enforce_timeout()
         return events
 
     def cancel(self) -> None:
-        """Ask the learner to stop; a `Failed` follows unless it was just done."""
+        """Request the learner to stop; `Failed` follows unless it has just finished."""
         self._cancelled = True
         self._kill_due = min(self._kill_due, time.monotonic() + CANCEL_GRACE)
         self._signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """Stop the learner at once; a `Failed` follows unless it was just done."""
+        """Kill the learner; `Failed` follows unless it has just finished."""
         self._cancelled = True
         self._signal(signal.SIGKILL)
 
     def close(self) -> None:
-        """Kill the learner and wait until it is gone: for the end of the program only."""
+        """Kill the learner and wait until it has ended: for the end of the program only."""
         self.kill()
         self._process.wait()
         self._release()
 
-    def _watch(self) -> None:
-        """Kill a learner that hangs or does not stop when asked to."""
+    def _enforce_timeout(self) -> None:
+        """Kill a learner that hangs, or that does not stop when cancelled."""
         now = time.monotonic()
-        if now - self._heard > self._timeout and self._outcome is None:
+        if now - self._last_event > self._timeout and self._outcome is None:
             self._outcome = Failed(
                 f"the learner made no progress for {self._timeout:g} s and was killed; expected "
                 "some more often, or a higher learning.timeout"
@@ -165,13 +163,13 @@ class LearnerProcess:
         if now >= self._kill_due:
             self._signal(signal.SIGKILL)
 
-    def _take(self, line: bytes, events: list[Event]) -> None:
-        """Sort one line of output into the events."""
+    def _add_event(self, line: bytes, events: list[Event]) -> None:
+        """Decode one line of output: append progress to the events, keep the outcome."""
         try:
             event = decode_event(line)
         except ValueError:
             if self._outcome is None:
-                self._outcome = Failed(f"the learner said {line[:80]!r}; expected a JSON event")
+                self._outcome = Failed(f"the learner printed {line[:80]!r}; expected a JSON event")
             self._signal(signal.SIGKILL)
             return
         if isinstance(event, Progressed):
@@ -180,7 +178,7 @@ class LearnerProcess:
             self._outcome = event
 
     def _conclude(self, exit_code: int) -> Event:
-        """The last event: the outcome, once the process is gone."""
+        """Return the last event, once the process has ended: the outcome."""
         self._release()
         if self._outcome is not None:
             return self._outcome
@@ -207,12 +205,12 @@ class LearnerProcess:
 
 def _lower_priority(pid: int) -> None:
     """
-    Give way to other processes, from the first import on.
+    Lower the priority of a process and of its session.
 
-    Linux divides time among sessions before it looks at the priorities within one (autogroup), so
-    that of the learner's own session is lowered too.
+    Linux divides time among sessions first (autogroup), and among the processes of a session by
+    their priorities only then.
     """
-    # A process that is gone already shows in the next poll; without autogroups nothing is lost.
+    # A process that has ended already shows in the next poll; without autogroups nothing is lost.
     with contextlib.suppress(OSError):
         os.sched_setscheduler(pid, os.SCHED_OTHER, os.sched_param(0))
     with contextlib.suppress(OSError):
@@ -223,13 +221,13 @@ def _lower_priority(pid: int) -> None:
 
 
 def _start(command: Sequence[str], job: Job) -> subprocess.Popen[bytes]:
-    """Start the process; a file in memory is its stdin, as a pipe that is full would block us."""
+    """Start the process, with a file in memory as stdin: a full pipe would block the caller."""
     try:
         with open(os.memfd_create("job"), "w+b") as stdin:
             stdin.write(encode_job(job).encode() + b"\n")
             stdin.seek(0)
             return subprocess.Popen(
-                [*_giving_priority_back(), *command, str(os.getpid())],
+                [*_without_realtime_priority(), *command, str(os.getpid())],
                 stdin=stdin,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -240,24 +238,24 @@ def _start(command: Sequence[str], job: Job) -> subprocess.Popen[bytes]:
         raise LearnerError(f"the learner cannot be started: {error}") from error
 
 
-def _giving_priority_back() -> tuple[str, ...]:
+def _without_realtime_priority() -> tuple[str, ...]:
     """
-    Return what to put before a command if its process would inherit a real-time priority.
+    Return the prefix of a command whose process would inherit a real-time priority.
 
-    The process must have it until its program is loaded, which we wait for, and not beyond. Taking
-    it away from outside (`_lower_priority`) is too late where both share one core: as urgent as
-    the process, we only get there again when Python has started.
+    The child keeps the priority until its program is loaded, as the caller waits for that, and the
+    prefix gives it up then. Lowering it from outside (`_lower_priority`) is too late where both
+    processes share a core: at equal priority the caller runs again only when Python has started.
     """
     inherited = os.sched_getscheduler(0) in (os.SCHED_FIFO, os.SCHED_RR)
     return (CHRT, "-o", "0") if inherited and CHRT else ()
 
 
 def _confine(pid: int, memory: float) -> None:
-    """Limit the memory of a process, and name it to the kernel as the first to be killed."""
-    # A process that is gone already shows in the next poll, with its reason.
+    """Limit the memory of a process, and make it the first to be killed if memory is short."""
+    # A process that has ended already shows in the next poll, with its reason.
     if math.isfinite(memory):
         with contextlib.suppress(ProcessLookupError):
             resource.prlimit(pid, resource.RLIMIT_DATA, (int(memory), int(memory)))
-    # Some containers forbid this: the limit alone then has to do.
+    # Some containers forbid this: there only the limit applies.
     with contextlib.suppress(OSError):
         Path(f"/proc/{pid}/oom_score_adj").write_text("1000")

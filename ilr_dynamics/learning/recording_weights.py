@@ -1,14 +1,13 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 """
-What each sample of a recording is worth to a model of the arm.
+Weights of the samples of a recording.
 
-Samples between which the arm hardly moves count as one (`effective_sample_weights`). To a model
-that stands alone, a sample in which a joint sticks is worth little: friction then holds whatever
-torque is sent, so that the torque is no function of the state. Learned as all others, such samples
-shift where friction changes sides away from where the motion turns round. Where dynamics are
-identified they know what a joint that sticks should have carried
-(`IdentifiedDynamics.informative_share`), and such samples keep their weight.
+Samples between which the arm hardly moves count as one (`effective_sample_weights`). Without
+identified dynamics, a sample in which a joint sticks gets a small weight: static friction balances
+any torque, so the torque is not a function of the state. With full weight such samples move the
+sign change of friction away from the reversal of the motion. With identified dynamics, which
+treat sticking joints themselves (`IdentifiedDynamics.informative_share`), they keep their weight.
 """
 
 from __future__ import annotations
@@ -22,38 +21,44 @@ from ilr_dynamics.regression.scaling import Standardizer
 
 __all__ = ["recording_weights"]
 
-# Speed, in units of the velocities' scale, below which a joint rather sticks than slips: 0.02
-# rad/s for the WAM.
+# Speed below which a joint counts as sticking rather than slipping, in units of the velocity
+# scale: 0.02 rad/s for the WAM.
 STICKING_SPEED = 0.05
-# What is left of a sample in which a joint sticks. With next to nothing left, learning from little
-# became worse: where the arm turns round, such samples are most of what there is.
+# Weight of a sample in which a joint sticks. With almost zero, learning from few data became
+# worse: near reversals most samples are of this kind.
 STUCK_WEIGHT = 0.1
-# Shares of the recording in which a joint slips, up to which its sticking is ignored and from
-# which on it counts fully. To one that rarely moves most samples of the others would be lost.
-RARELY, OFTEN = 0.1, 0.4
-# If joints move in turn, one sticks in nearly all samples, which says nothing against any of them:
-# where a smaller share of the weight would be left than this, sticking counts the less.
-ENOUGH = 0.2
+# Share of the recording in which a joint slips: up to the first value its sticking is ignored,
+# from the second on it counts fully. A joint that rarely moves would otherwise remove most
+# samples of the others.
+SELDOM_SLIPS, OFTEN_SLIPS = 0.1, 0.4
+# If joints move in turn, one of them sticks in nearly all samples, which makes none of these bad.
+# If sticking would leave less than this share of the total weight, it counts less.
+MIN_SHARE_LEFT = 0.2
 
 
 def recording_weights(X: FloatArray, model: MixtureLearner) -> FloatArray:
     """
-    Weights (n,), above 0 and at most 1, of samples in the order of time.
+    Weights of samples in the order of time.
 
     Parameters
     ----------
-    X : (n, 3 n_joints)
+    X : ndarray of shape (n, 3 n_joints)
         Positions, velocities and accelerations.
-    model
-        What learns them: its scales of the inputs are the units of distance, and where it has no
-        fallback joints that stick are asked for.
+    model : MixtureLearner
+        Model that will learn them. Its input scales are the units of distance; if it has no
+        fallback, samples of sticking joints get a smaller weight.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Weights above 0 and at most 1.
 
     Raises
     ------
     InvalidParameterError
         If the model's `input_scale` does not fit the samples.
     """
-    # Accelerations are differentiated: their noise would pass for motion.
+    # Without accelerations, which are differentiated: their noise would count as motion.
     position, velocity, _ = np.split(np.arange(X.shape[1]), 3)
     moving = np.concatenate([position, velocity])
     scale = _input_scale(X, model)
@@ -66,17 +71,17 @@ def recording_weights(X: FloatArray, model: MixtureLearner) -> FloatArray:
 def _input_scale(X: FloatArray, model: MixtureLearner) -> FloatArray:
     if hasattr(model, "regressors_"):
         return model.regressors_.scaling.scale
-    alike = np.ones(len(X))
-    return Standardizer.from_data(X, alike, None, model.input_scale, "input").scale
+    equal = np.ones(len(X))
+    return Standardizer.from_data(X, equal, None, model.input_scale, "input").scale
 
 
 def _informative_share(velocity: FloatArray, weights: FloatArray) -> FloatArray:
-    """Share (n,) of a sample that is left, of velocities (n, n_joints) in units of their scale."""
+    """Share (n,) of the weight that samples of scaled velocities (n, n_joints) keep."""
     squared = velocity**2
     slips = squared / (squared + STICKING_SPEED**2)
     often = np.average(slips, axis=0, weights=weights)
-    counts = np.clip((often - RARELY) / (OFTEN - RARELY), 0.0, 1.0)
+    counts = np.clip((often - SELDOM_SLIPS) / (OFTEN_SLIPS - SELDOM_SLIPS), 0.0, 1.0)
     all_slip = np.prod(1.0 - counts * (1.0 - slips), axis=1)
     all_slip /= max(float(all_slip.max()), np.finfo(float).tiny)
-    in_turn = min(1.0, float(np.average(all_slip, weights=weights)) / ENOUGH)
-    return 1.0 - in_turn * (1.0 - STUCK_WEIGHT) * (1.0 - all_slip)
+    relevance = min(1.0, float(np.average(all_slip, weights=weights)) / MIN_SHARE_LEFT)
+    return 1.0 - relevance * (1.0 - STUCK_WEIGHT) * (1.0 - all_slip)

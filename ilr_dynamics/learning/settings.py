@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What a model is learned for, and whether a snapshot was."""
+"""Settings of learning: arm, recordings and model; compatibility of snapshots with them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["UNITS", "LearningSettings", "load_compatible_snapshot", "snapshot_me
 
 UNITS = {"position": "rad", "velocity": "rad/s", "acceleration": "rad/s^2", "torque": "Nm"}
 
-# Characters of what a file says that an error repeats.
+# Longest part of a file's content that an error message repeats, in characters.
 MAX_SHOWN = 200
 
 T = TypeVar("T")
@@ -28,7 +28,7 @@ T = TypeVar("T")
 @dataclass(frozen=True)
 class LearningSettings:
     """
-    The arm, its recordings and the model that learns from them.
+    Settings of the arm, its recordings and the model that learns from them.
 
     Attributes
     ----------
@@ -43,22 +43,22 @@ class LearningSettings:
     model : mapping
         Parameters of `ILR`.
     samples : SampleSettings
-        How states become samples.
+        Smoothing, selection and thinning of samples.
     limits : BagLimits
-        How large a recording may be.
+        Largest size of a recording.
     robot : str or None
-        Arm of the package or path of a URDF file, whose dynamics are identified along with the
-        local models and speak where these have no data; None: there the model says it does not
-        know.
+        Name of an arm of the package, or path of a URDF file. Its dynamics are identified along
+        with the local models and predict where these have no data. None: there the model
+        predicts with its prior uncertainty.
     tool_frame : str
-        Link of that file that is the arm's tool point; empty: found (`load_description`).
+        Link of the URDF whose origin is the tool point; empty: found by `load_description`.
     effective_samples : bool
-        Whether samples count by what they say (`recording_weights`): a minute of standing still no
-        more than its first moment; to a model without identified dynamics a sample in which a
-        joint sticks counts for little.
+        Whether samples are weighted by their information (`recording_weights`): a minute of
+        standing still counts as one sample, and without identified dynamics a sample in which
+        a joint sticks counts little.
     directories : tuple of str or None
-        Where recordings and snapshots that somebody asks for must lie (`resolve_allowed`); None:
-        anywhere.
+        Allowed directories of recordings and snapshots that requests name (`resolve_allowed`);
+        None: any.
     """
 
     joint_names: tuple[str, ...]
@@ -74,7 +74,7 @@ class LearningSettings:
     directories: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse settings that cannot be meant."""
+        """Check names and directories."""
         names = self.joint_names
         named = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
         if not named or not names or len(set(names)) != len(names):
@@ -98,18 +98,27 @@ class LearningSettings:
             raise InvalidParameterError(f"directories are {folders!r}; expected names of folders")
 
     def to_json(self) -> dict[str, Any]:
-        """Settings as values that JSON can hold."""
+        """Return the settings as values that JSON can represent."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
         """
-        Take settings from JSON.
+        Make settings from the values of `to_json`.
+
+        Parameters
+        ----------
+        values : mapping
+            Settings by name, as decoded from JSON.
+
+        Returns
+        -------
+        LearningSettings
 
         Raises
         ------
         InvalidParameterError
-            A setting is unknown, missing or of the wrong kind.
+            If a setting is unknown, missing or of the wrong type.
         """
         values = dict(values)
         for name in ("joint_names", "directories"):
@@ -125,12 +134,19 @@ class LearningSettings:
 
 def from_fields(kind: type[T], values: Mapping[str, Any]) -> T:
     """
-    Make a dataclass of its fields by name.
+    Make a dataclass from the values of its fields.
+
+    Parameters
+    ----------
+    kind : type
+        Dataclass to make.
+    values : mapping
+        Values by the names of the fields.
 
     Raises
     ------
     InvalidParameterError
-        A field is unknown or missing.
+        If a field is unknown or missing.
     """
     known = [entry.name for entry in fields(kind)]  # type: ignore[arg-type]
     unknown = [name for name in values if name not in known]
@@ -146,12 +162,12 @@ def from_fields(kind: type[T], values: Mapping[str, Any]) -> T:
 
 def snapshot_metadata(settings: LearningSettings, recordings: list[str]) -> dict[str, Any]:
     """
-    What a snapshot says about the arm it was learned for.
+    Return the metadata of a snapshot: the arm it was learned for and its recordings.
 
     Parameters
     ----------
     settings : LearningSettings
-        The arm.
+        Settings of the arm.
     recordings : list of str
         URIs of all recordings the model has learned from.
 
@@ -170,14 +186,14 @@ def snapshot_metadata(settings: LearningSettings, recordings: list[str]) -> dict
 
 def load_compatible_snapshot(path: str | Path, settings: LearningSettings) -> MixtureRegressor:
     """
-    Load a snapshot and make sure that it belongs to this arm.
+    Load a snapshot and check that it belongs to this arm.
 
     Parameters
     ----------
     path : str or Path
         Snapshot file.
     settings : LearningSettings
-        The arm.
+        Settings of the arm.
 
     Returns
     -------
@@ -186,10 +202,10 @@ def load_compatible_snapshot(path: str | Path, settings: LearningSettings) -> Mi
     Raises
     ------
     SnapshotError
-        The file cannot be read, or the model is for other joints, for the other gravity setting,
-        in other units or of another size.
+        If the file cannot be read, or the model is for other joints, for the other gravity
+        setting, in other units or of another size.
     FileAccessError
-        The path cannot be one.
+        If the path is not valid.
     """
     if not str(path).strip():
         raise SnapshotError("the snapshot has no URI; expected a .npz file")

@@ -1,11 +1,11 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 """
-The learner process: one job on stdin, lines of JSON on stdout, its log on stderr.
+Program of the learner process: one job on stdin, events on stdout, its log on stderr.
 
-Lines are {"event": "progress", "stage", "fraction", "lower_bound"}, and last either
-{"event": "result", ...} or {"event": "error", "message"}. Files appear whole or not at all, so a
-job that fails or is killed changes nothing.
+Events are lines of JSON: {"event": "progress", "stage", "fraction", "lower_bound"}, and last
+either {"event": "result", ...} or {"event": "error", "message"}. Files are written atomically, so
+a job that fails or is killed changes nothing.
 """
 
 from __future__ import annotations
@@ -44,28 +44,28 @@ SUFFIX = ".npz"
 
 def run_job(job: Job, progress: Progress) -> dict[str, Any]:
     """
-    Do a job.
+    Run a job.
 
     Parameters
     ----------
     job : Job
-        What to do.
+        Job to run.
     progress : Progress
-        Called as the work proceeds.
+        Callback for progress.
 
     Returns
     -------
     dict
-        "components" and "samples" (all that the model has learned from); "snapshot", except for
-        a `LoadJob`; "base" and "predictor", the job directory's own copies for further use, except
-        for a `SaveJob`; the fields of `LearningReport` for an `UpdateJob`. An update that is worse
-        or implausible, and not accepted, leaves no files and says why under "refusal", which else
-        is empty.
+        "components" and "samples", the numbers of local models and of all samples learned from;
+        "snapshot", its path, except for a `LoadJob`; "base" and "predictor", files in the job's
+        directory for further use, except for a `SaveJob`; the fields of `LearningReport` for an
+        `UpdateJob`. An update that is worse or implausible, and not accepted, leaves no files; the
+        reason is "refusal", which is empty otherwise.
 
     Raises
     ------
     IlrDynamicsError
-        The job cannot be done; nothing has changed.
+        If the job cannot be done; nothing has changed then.
     """
     if isinstance(job, UpdateJob):
         return _update(job, progress)
@@ -123,8 +123,8 @@ def _worse(report: LearningReport) -> str:
         for error in (report.error_before, report.error_after)
     )
     return (
-        "the new model is worse on the newest tenth of the recording, judged without having "
-        f"learned that: mean squared torque errors of {after} Nm^2 instead of {before}; "
+        "the new model is worse on the newest tenth of the recording, when fitted without it: "
+        f"mean squared torque errors of {after} Nm^2 instead of {before}; "
         "expected none above, or accept_worse to be set"
     )
 
@@ -144,7 +144,7 @@ def _save(job: SaveJob) -> dict[str, Any]:
         _check_new(snapshot)
     elif snapshot.exists() and not is_snapshot(snapshot):
         raise SnapshotError(
-            f"the file {snapshot} is no snapshot, and nothing else is overwritten; expected "
+            f"the file {snapshot} is not a snapshot, and only snapshots are overwritten; expected "
             "another name"
         )
     model = load_compatible_snapshot(job.snapshot, job.settings)
@@ -153,7 +153,7 @@ def _save(job: SaveJob) -> dict[str, Any]:
 
 
 def _save_for_use(model: MixtureRegressor, folder: Path) -> dict[str, Any]:
-    """Write the predictor for the control process to map, and what later jobs build on."""
+    """Write the predictor file for the control process and the snapshot for later jobs."""
     base = folder / f"{uuid.uuid4().hex}.npz"
     predictor = folder / f"{uuid.uuid4().hex}.predictor"
     try:
@@ -191,7 +191,7 @@ def _folder(path: str) -> Path:
 
 
 def _target(uri: str, settings: LearningSettings) -> Path:
-    """File to write, found out before any learning whether it can be."""
+    """Return the path to write, after a check, before any learning, that it can be written."""
     if not uri.strip():
         raise SnapshotError("the snapshot has no URI; expected a file to write")
     target = resolve_allowed(uri, settings.directories)
@@ -200,7 +200,7 @@ def _target(uri: str, settings: LearningSettings) -> Path:
     if target.suffix != SUFFIX:
         raise SnapshotError(
             f"the snapshot {target} has no name that ends in {SUFFIX}; expected a "
-            "file of that kind"
+            "file of that type"
         )
     _folder(str(target.parent))
     return target
@@ -208,9 +208,9 @@ def _target(uri: str, settings: LearningSettings) -> Path:
 
 def main() -> int:
     """
-    Run the job on stdin and return the exit code: 0 after a result.
+    Run the job on stdin and return the exit code, 0 after a result.
 
-    With an argument, the process id of the parent, the learner ends when the parent does.
+    If the process id of the parent is given as an argument, the learner ends with the parent.
     """
     if len(sys.argv) > 1:
         die_with_parent(int(sys.argv[1]))
@@ -224,7 +224,7 @@ def main() -> int:
     try:
         job = decode_job(sys.stdin.readline())
         if isinstance(job, UpdateJob):
-            # What a bag unpacks to must not stay behind if this process is killed.
+            # Files unpacked from a bag must not be left over if this process is killed.
             tempfile.tempdir = job.directory
         result = run_job(job, report)
     except IlrDynamicsError as error:
@@ -241,7 +241,7 @@ def main() -> int:
 
 
 def _claim_stdout() -> IO[str]:
-    """Keep stdout for events: whatever else is printed goes to the log."""
+    """Keep stdout for events; anything else that is printed goes to the log."""
     channel = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     return channel

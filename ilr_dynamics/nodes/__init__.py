@@ -1,3 +1,3 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Thin ROS 2 nodes: message in, one call, message out."""
+"""ROS 2 nodes: thin layers that convert messages and call the other folders."""

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Marker for RViz: how much of the learned torque is used, as a colour at the tool point."""
+"""Marker for RViz: share of the learned torque that is used, as a colour at the tool point."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["confidence_markers"]
 
 _SIZE = 0.05
 _TEXT_HEIGHT = 0.035
-# From not at all, over half, to all of it.
+# Colours for shares of zero, one half and one.
 _SCALE = np.array([[0.85, 0.15, 0.1], [0.95, 0.8, 0.1], [0.15, 0.75, 0.25]])
 _NOT_LEARNED = (0.6, 0.6, 0.6)
 
@@ -23,7 +23,7 @@ def confidence_markers(
     frame: str, tool: FloatArray, share: float, *, learned: bool, text: str
 ) -> list[Marker]:
     """
-    Return a sphere around the tool point and a line above it.
+    Return a sphere around the tool point and a line of text above it.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ def confidence_markers(
     share : float
         Share of the learned torque that is used, in [0, 1].
     learned : bool
-        Whether a learned model is asked at all; grey if not.
+        Whether a learned model is in use; grey if not.
     text : str
-        The line.
+        Line of text.
     """
     sphere = Marker(ns="confidence", id=0, type=Marker.SPHERE)
     line = Marker(ns="confidence", id=1, type=Marker.TEXT_VIEW_FACING, text=text)

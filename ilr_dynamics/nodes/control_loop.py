@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The control loop of /inverse_dynamics: a joint state in, a torque out."""
+"""Control loop of /inverse_dynamics: a torque command for each joint state."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ilr_dynamics.nodes import qos
 from ilr_dynamics.nodes.control_settings import ControlSettings
 from ilr_dynamics.nodes.diagnostics import LoopState
 from ilr_dynamics.nodes.event_log import EventLog
-from ilr_dynamics.nodes.garbage import QuietCollector
+from ilr_dynamics.nodes.garbage import ScheduledCollector
 from ilr_dynamics.nodes.loop_events import LoopEvents
 from ilr_dynamics.nodes.loop_statistics import LoopStatistics
 from ilr_dynamics.nodes.messages import JointStateReader, sender, torque_command
@@ -43,25 +43,31 @@ from ilr_dynamics_msgs.msg import ControllerState
 
 __all__ = ["ControlLoop"]
 
-# Time from one collection of garbage to the next, s.
+# Time between garbage collections, s.
 _COLLECTION_PERIOD = 0.5
-_FAREWELL = Duration(seconds=0.1)
+_ACKNOWLEDGEMENT_TIMEOUT = Duration(seconds=0.1)
 
 
 class ControlLoop:
-    """Joint states in, torques and controller states out, as long as the node is configured.
+    """
+    Subscription to joint states, controller, and publishers of torques and controller states.
+
+    It exists while the node is configured.
 
     Parameters
     ----------
     node : LifecycleNode
+        Node of topics and timers.
     values : mapping of str to object
         Values of all parameters.
     settings : ControlSettings
-        Made from them.
+        Settings made from these values.
     description : RobotDescription
+        Description of the arm.
     requests : MotionRequests
-        What others ask of the arm: goes to this loop's controller while it exists.
+        Trajectories and requests, which go to this loop's controller while it exists.
     log : EventLog
+        Log of the node.
     """
 
     def __init__(
@@ -79,7 +85,7 @@ class ControlLoop:
         self._active = False
         self._settings = settings
         self._decimation = values["controller_state.decimation"]
-        self._collector = QuietCollector(round(_COLLECTION_PERIOD * values["rate"]))
+        self._collector = ScheduledCollector(round(_COLLECTION_PERIOD * values["rate"]))
         self._cycles = 0
         self._rate = values["rate"]
         self._command: Command | None = None
@@ -132,7 +138,7 @@ class ControlLoop:
 
     @property
     def state(self) -> LoopState:
-        """What the loop is doing, for diagnostics."""
+        """State of the loop for diagnostics."""
         publishers, names = self._publishers.named()
         return LoopState(
             self._active,
@@ -158,7 +164,7 @@ class ControlLoop:
         return self._settings.controller
 
     def activate(self) -> None:
-        """Answer joint states from now on; the publishers are active already."""
+        """Start to answer joint states; the publishers are active already."""
         publishers, _ = self._publishers.named()
         self._controller.reset(several_senders=publishers > 1)
         self._stamp = None
@@ -167,14 +173,15 @@ class ControlLoop:
         self._velocity_check.reset()
         self._driver.reset()
         self._watchdog.feed()
-        self.statistics.forget()
+        self.statistics.restart()
         self._collector.start()
         self._active = True
 
     def deactivate(self) -> None:
-        """Take the torque back at the rate limit, which takes some tenths of a second at most.
+        """
+        Bring the torque to zero at the rate limit, and stop to answer joint states.
 
-        Nothing else happens meanwhile, and joint states are answered no more.
+        This blocks, for some tenths of a second at most.
         """
         if not self._active:
             return
@@ -184,16 +191,16 @@ class ControlLoop:
             while (torque := self._controller.step_release()) is not None:
                 self._send(stamp, torque)
                 time.sleep(1.0 / self._rate)
-            # A forward_command_controller would go on with its last torque for ever.
+            # A forward_command_controller would apply its last torque for ever.
             self._send(stamp, np.zeros(len(self._settings.limits.joints)))
-            # The process may end next, and what is on its way would end with it.
-            self._torque_publisher.wait_for_all_acked(_FAREWELL)
+            # The process may end next, and messages not delivered by then would be lost.
+            self._torque_publisher.wait_for_all_acked(_ACKNOWLEDGEMENT_TIMEOUT)
         self._controller.reset()
         self._events.mode(self._controller.mode, "")
         self._collector.stop()
 
     def destroy(self) -> None:
-        """Give up topics and services."""
+        """Deactivate, and destroy topics and timer."""
         self.deactivate()
         self._requests.disconnect()
         self._watchdog.destroy()
@@ -202,7 +209,7 @@ class ControlLoop:
         self._node.destroy_lifecycle_publisher(self._state_publisher)
 
     def apply(self, settings: ControlSettings, values: Mapping[str, Any]) -> None:
-        """Change over to other settings between two cycles."""
+        """Apply changed parameters, between two cycles."""
         self._settings = settings
         self._decimation = values["controller_state.decimation"]
         self._requests.allow_linear = values["trajectory.allow_linear"]
@@ -215,13 +222,15 @@ class ControlLoop:
         self._controller.set_feedforward(settings.feedforward(self._physics, self._predictor))
 
     def set_predictor(self, predictor: Predictor, model: str) -> None:
-        """Change over to another learned model between two cycles.
+        """
+        Exchange the learned model, between two cycles.
 
         Parameters
         ----------
         predictor : Predictor
+            New model.
         model : str
-            Its identity.
+            Identity of the new model.
         """
         self._predictor, self.model = predictor, model
         if self._settings.controller == "ilr":
@@ -268,7 +277,7 @@ class ControlLoop:
     def _check_velocity(
         self, stamp: float, position: FloatArray, measured: FloatArray | None
     ) -> None:
-        """Find out whether the next state's velocity is to be used."""
+        """Check the measured velocity, to decide whether later ones are used."""
         if measured is None:
             self._events.velocity_missing(self._cutoff)
         elif not self._velocity_check.verdict and self._velocity_check.add(
@@ -277,7 +286,7 @@ class ControlLoop:
             self._events.velocity_wrong(self._velocity_check.verdict, self._cutoff)
 
     def _release(self, now: float) -> None:
-        """Take the torque back, a step a period, while senders contradict each other."""
+        """Bring the torque to zero, one step per period, while senders contradict each other."""
         self._events.mode(self._controller.mode, self._controller.fault)
         if now - self._released < 1.0 / self._rate:
             return
@@ -292,8 +301,8 @@ class ControlLoop:
         """Send a torque that answers no joint state, if there is one."""
         if torque is None or self._command is None:
             return
-        # The stamp is that of the state answered last: a driver that watches stamps has braked by
-        # now, and does not take it.
+        # With the stamp of the last state that was answered: a driver that checks stamps has
+        # braked by now and ignores it.
         self._send(self._stamp, torque)
         self._state.fill(self._stamp, self._command, self.controller, self.model, loop_time=0.0)
         self._state.let_down(torque)

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What /diagnostics says about the control loop."""
+"""Diagnostics of the control loop: status level, text and warnings."""
 
 from __future__ import annotations
 
@@ -19,36 +19,38 @@ __all__ = [
     "loop_status",
 ]
 
-# Share of the nominal rate below which it is said that joint states are rare: the torque then
-# changes by so much less in a second.
+# Share of the nominal rate below which a warning is given: the torque rate limit applies per
+# state, so the torque then changes more slowly.
 ENOUGH_STATES = 0.8
 
 
 @dataclass(frozen=True)
 class LoopState:
-    """What the control loop is doing now.
+    """
+    Present state of the control loop.
 
     Attributes
     ----------
     active : bool
-        Whether torque goes out.
+        Whether torque is sent.
     mode : Mode
+        Mode of the controller.
     fault : str
-        What led to a fault.
+        Cause of a fault.
     without_model : bool
-        Whether a learned model is wanted and there is none.
+        Whether the controller needs a learned model and none is loaded.
     listeners : int
-        Subscriptions to the torque.
+        Number of subscriptions to the torque.
     publishers : int
-        Of joint states.
+        Number of publishers of joint states.
     publisher_names : tuple of str
-        Nodes they belong to, as far as these are known.
+        Their nodes, as far as these are known.
     wrong_velocity : str
-        What is wrong with the measured velocities.
+        Description of wrong measured velocities; empty if they are right.
     rate : float
-        Nominal, of joint states, Hz.
+        Nominal rate of joint states, Hz.
     largest_lag : float
-        How far a stamp may lie from the node's clock, s.
+        Largest difference of a stamp from the node's clock, s.
     """
 
     active: bool
@@ -72,14 +74,22 @@ class LoopState:
 def input_warnings(
     state: LoopState, statistics: LoopStatistics, lag: float | None
 ) -> dict[str, str]:
-    """Return what is wrong with the joint states that are answered, by kind.
+    """
+    Return warnings about the joint states that are answered, by kind.
 
     Parameters
     ----------
     state : LoopState
+        Present state of the loop.
     statistics : LoopStatistics
+        Statistics since the last diagnostics.
     lag : float or None
-        Of their stamps behind the node's clock, s, if one is known.
+        Lag of their stamps behind the node's clock, s, if it is known.
+
+    Returns
+    -------
+    dict of str to str
+        Texts by kind.
     """
     warnings = {}
     rate = statistics.stamped_rate
@@ -98,18 +108,18 @@ def input_warnings(
 def loop_status(
     state: LoopState, statistics: LoopStatistics, lag: float | None = None
 ) -> tuple[bytes, str]:
-    """Return a level of DiagnosticStatus, and the state in a few words; as `input_warnings`."""
+    """Return a level of DiagnosticStatus and a short text; parameters as in `input_warnings`."""
     if not state.active:
         return DiagnosticStatus.OK, "not active"
     if state.mode is Mode.FAULT:
-        # What is wrong with the joint states may be what led to it.
+        # Bad joint states may be the cause.
         found = [f"fault: {state.fault}", *input_warnings(state, statistics, lag).values()]
         return DiagnosticStatus.ERROR, ", ".join(found)
     cycles = len(statistics.loop_times)
     warnings = {
         "no joint states": not cycles,
         f"{statistics.unusable} joint states not answered": statistics.unusable,
-        "nobody listens to the torque": not state.listeners,
+        "no subscriber to the torque": not state.listeners,
         "a torque at its limit": statistics.saturated,
         "no model is loaded": state.without_model,
         "the learned model is not trusted": statistics.unsure > TRUSTED * cycles,
@@ -123,20 +133,25 @@ def loop_status(
 def diagnostic_array(
     name: str, hardware: str, level: bytes, message: str, values: Mapping[str, str]
 ) -> DiagnosticArray:
-    """Return a message with one status.
+    """
+    Return a message with one status.
 
     Parameters
     ----------
     name : str
-        Of the node.
+        Name of the node.
     hardware : str
         Identity of the arm.
     level : bytes
         One of DiagnosticStatus's constants.
     message : str
-        The state in a few words.
+        Short text.
     values : mapping of str to str
         Details.
+
+    Returns
+    -------
+    DiagnosticArray
     """
     status = DiagnosticStatus(
         name=name,

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""One log line an event, however often it happens."""
+"""Event log: throttled by kind of event, and never blocking."""
 
 from __future__ import annotations
 
@@ -18,36 +18,38 @@ __all__ = ["EventLog"]
 
 Text = str | Callable[[], str]
 
-# Lines about events of one kind are at least this far apart, s.
+# Shortest time between lines about events of one kind, s.
 _PERIOD = 1.0
-# Lines that wait for a reader; and bytes of one, which with what ROS puts before it have to be no
-# more than a pipe takes at once (PIPE_BUF, 4096).
+# Largest number of lines that wait for a reader, and largest length of one in bytes. With the
+# prefix by ROS it must not exceed what a pipe accepts in one piece (PIPE_BUF, 4096).
 _MAX_WAITING = 100
 _MAX_LINE = 3000
 
 
 class EventLog:
-    """Logs the first event of each kind at once, then one a second with a count of the others.
+    """
+    Logs the first event of each kind at once, then one per second with a count of the others.
 
-    Nobody may read what a process says: a terminal that was stopped, a hung launch file. rclpy's
-    logger would then wait for a reader, whichever thread it is called from, as it keeps the
-    interpreter to itself meanwhile. So a line is said only when the stream takes it at once, and
-    else waits for the next line or `flush`.
+    The output of a process may have no reader, such as a stopped terminal or a hung launch file.
+    rclpy's logger then blocks, in any thread, as it keeps the interpreter's lock. Therefore a line
+    is written only when the stream accepts it at once; otherwise it waits for the next line or
+    `flush`.
 
-    Where an event may occur in every cycle its text is a function, called only if it is said.
+    For an event that may occur in every cycle the text is a function, called only if the line is
+    written.
 
-    rclpy's own throttle goes by the place in the code and does not count.
+    rclpy's own throttle is by the place in the code and has no count.
 
     Parameters
     ----------
     logger : RcutilsLogger
-        Of a node.
+        Logger of a node.
     """
 
     def __init__(self, logger: RcutilsLogger) -> None:
         self._logger = logger
         self._last: dict[str, float] = {}
-        self._unsaid: dict[str, int] = {}
+        self._suppressed: dict[str, int] = {}
         self._waiting: deque[tuple[int, str, float]] = deque()
         self._lost = 0
         self._stream = select.poll()
@@ -55,23 +57,23 @@ class EventLog:
         self._stream.register(1 if use_stdout else 2, select.POLLOUT)
 
     def info(self, kind: str, text: Text) -> None:
-        """Log what went as expected."""
+        """Log an event in normal operation."""
         if self._is_due(kind):
-            self._say(LoggingSeverity.INFO, self._line(kind, text))
+            self._write(LoggingSeverity.INFO, self._line(kind, text))
 
     def warning(self, kind: str, text: Text) -> None:
-        """Log what was put up with."""
+        """Log a problem that was tolerated."""
         if self._is_due(kind):
-            self._say(LoggingSeverity.WARN, self._line(kind, text))
+            self._write(LoggingSeverity.WARN, self._line(kind, text))
 
     def error(self, kind: str, text: Text) -> None:
-        """Log what was refused or led to a fault."""
+        """Log a refusal or a fault."""
         if self._is_due(kind):
-            self._say(LoggingSeverity.ERROR, self._line(kind, text))
+            self._write(LoggingSeverity.ERROR, self._line(kind, text))
 
     def flush(self) -> None:
-        """Say what waits, as far as the stream takes it at once."""
-        # A stream whose reader is gone is ready too: it takes nothing, at once.
+        """Write the waiting lines, as far as the stream accepts them at once."""
+        # A stream whose reader has gone is ready too: it fails at once.
         while self._waiting and self._stream.poll(0):
             severity, line, since = self._waiting.popleft()
             late = time.monotonic() - since
@@ -81,13 +83,13 @@ class EventLog:
                 line += f" ({self._lost} lines after this one were lost)"
                 self._lost = 0
             if self._logger.is_enabled_for(severity):
-                # What the logger's own methods call, after half a millisecond of looking for the
-                # line of code that called them.
+                # Called directly, as the logger's methods first spend half a millisecond on the
+                # search for the line of code that called them.
                 _rclpy.rclpy_logging_rcutils_log(
                     severity, self._logger.name, line, "flush", __file__, 0
                 )
 
-    def _say(self, severity: int, line: str) -> None:
+    def _write(self, severity: int, line: str) -> None:
         if len(line) > _MAX_LINE // 4:
             line = line.encode()[:_MAX_LINE].decode(errors="ignore")
         self.flush()
@@ -100,12 +102,12 @@ class EventLog:
     def _is_due(self, kind: str) -> bool:
         now = time.monotonic()
         if now - self._last.get(kind, -_PERIOD) < _PERIOD:
-            self._unsaid[kind] = self._unsaid.get(kind, 0) + 1
+            self._suppressed[kind] = self._suppressed.get(kind, 0) + 1
             return False
         self._last[kind] = now
         return True
 
     def _line(self, kind: str, text: Text) -> str:
-        count = self._unsaid.pop(kind, 0)
+        count = self._suppressed.pop(kind, 0)
         line = text if isinstance(text, str) else text()
         return line + (f" ({count} more like this meanwhile)" if count else "")

@@ -40,7 +40,7 @@ from ilr_dynamics.nodes.model_services import ModelServices
 from ilr_dynamics.nodes.motion_requests import MotionRequests
 from ilr_dynamics.nodes.parameter_table import changed, declare, read
 from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS
-from ilr_dynamics.nodes.prompt_executor import PromptExecutor
+from ilr_dynamics.nodes.priority_executor import PriorityExecutor
 from ilr_dynamics.nodes.realtime import take_realtime_priority
 from ilr_dynamics.nodes.robot_model import load_arm
 from ilr_dynamics.nodes.shutdown import StopRequest
@@ -49,12 +49,12 @@ from ilr_dynamics.robot.description import RobotDescription
 
 __all__ = ["InverseDynamicsNode", "main"]
 
-# A signal is seen after this time at the latest.
+# Longest time until a signal is handled, s.
 SPIN_PERIOD = 0.1
 
 
 class InverseDynamicsNode(LifecycleNode):
-    """Wires the control loop and the model's services to the node's life cycle."""
+    """Life cycle of the control loop and of the model's services."""
 
     def __init__(self) -> None:
         super().__init__("inverse_dynamics")
@@ -66,7 +66,7 @@ class InverseDynamicsNode(LifecycleNode):
         self._requests = MotionRequests(self, self._log)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", qos.STATUS)
         self._period = self.get_parameter("diagnostics.period").value
-        # Simulated time may stand still, which is when somebody looks at the diagnostics.
+        # By a steady clock, as diagnostics matter most when simulated time stands still.
         self.create_timer(
             self._period,
             self._publish_diagnostics,
@@ -80,11 +80,11 @@ class InverseDynamicsNode(LifecycleNode):
 
     @property
     def joint_states(self) -> Subscription[JointState] | None:
-        """The subscription that closes the control loop; none before configuration."""
+        """Subscription of the control loop; None before configuration."""
         return None if self._loop is None else self._loop.joint_states
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Check the parameters and build what they describe."""
+        """Check the parameters and build the control loop and the services."""
         try:
             values = read(self, INVERSE_DYNAMICS)
             self._description = load_arm(values, self._warn_of_arm)
@@ -104,11 +104,11 @@ class InverseDynamicsNode(LifecycleNode):
         return super().on_configure(state)
 
     def _warn_of_arm(self, text: str) -> None:
-        # Each is an event of its own: none of them is to be counted instead of said.
+        # Each text is its own kind of event, so that none is throttled.
         self._log.warning(text, text)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Let torque go out."""
+        """Start to send torque."""
         answer = super().on_activate(state)
         assert self._loop is not None
         self._loop.activate()
@@ -120,28 +120,28 @@ class InverseDynamicsNode(LifecycleNode):
         return answer
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Send zero torque, then none."""
+        """Bring the torque to zero, then send none."""
         assert self._loop is not None
         self._loop.deactivate()
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Forget everything but the parameters."""
+        """Discard everything except the parameters."""
         self._tear_down()
         return super().on_cleanup(state)
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Send zero torque and end the learner."""
+        """Bring the torque to zero and end the learner."""
         self._tear_down()
         return super().on_shutdown(state)
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Send zero torque, end the learner and start over."""
+        """Bring the torque to zero, end the learner and return to the unconfigured state."""
         self._tear_down()
         return TransitionCallbackReturn.SUCCESS
 
     def close(self) -> None:
-        """Send zero torque and end the learner, in whatever state."""
+        """Bring the torque to zero and end the learner, in any state."""
         self._tear_down()
         self._models.close()
         self.destroy_node()
@@ -209,13 +209,13 @@ class InverseDynamicsNode(LifecycleNode):
         if not state.active:
             return
         if not state.listeners:
-            self._log.warning("listeners", "nobody listens to the torque command")
+            self._log.warning("listeners", "no subscriber to the torque command")
         for kind, text in input_warnings(state, statistics, lag).items():
             self._log.warning(kind, text)
 
 
 def main(args: list[str] | None = None) -> int:
-    """Run the node until SIGINT or SIGTERM, then leave with zero torque; 1 if it cannot start."""
+    """Run the node until SIGINT or SIGTERM, then end with zero torque; 1 if it cannot start."""
     avoid_shared_memory()
     if not start_ros("inverse_dynamics", INVERSE_DYNAMICS, args):
         return 1
@@ -226,7 +226,7 @@ def main(args: list[str] | None = None) -> int:
         rclpy.logging.get_logger("inverse_dynamics").error(f"not started: {error}")
         rclpy.shutdown()
         return 1
-    executor = PromptExecutor(node)
+    executor = PriorityExecutor(node)
     try:
         while not stop:
             executor.spin_once(node.joint_states, SPIN_PERIOD)

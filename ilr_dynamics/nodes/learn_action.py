@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Action ~/learn of /inverse_dynamics."""
+"""Action ~/learn of /inverse_dynamics: learning with progress and cancellation."""
 
 from __future__ import annotations
 
@@ -25,19 +25,22 @@ Report = Callable[[Progressed], None]
 
 
 class LearnAction:
-    """As the service ~/update_model, with progress and cancellation.
+    """
+    Action that does what the service ~/update_model does, with progress and cancellation.
 
     Parameters
     ----------
     node : Node
+        Node of the action.
     group : CallbackGroup
-        Must not exclude other callbacks.
+        Reentrant group for the callbacks.
     learner : LearnerClient
-        Asked to cancel a goal's job.
+        Client through which a job is cancelled.
     learn : callable
-        Learns from a goal's recording: takes the goal, what to call with each progress, and the
-        owner of the job.
+        Coroutine that learns from a goal's recording, given the goal, a callback for progress and
+        the owner of the job.
     log : EventLog
+        Log of the node.
     """
 
     def __init__(
@@ -61,7 +64,7 @@ class LearnAction:
         )
 
     def destroy(self) -> None:
-        """Give up the action."""
+        """Destroy the action."""
         self._server.destroy()
 
     async def _on_goal(self, goal: ServerGoalHandle[Any, Any, Any]) -> Learn.Result:

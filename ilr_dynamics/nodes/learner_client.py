@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs jobs of the learner process without ever making the executor wait."""
+"""Client of the learner process: coroutines that run jobs without blocking the executor."""
 
 from __future__ import annotations
 
@@ -28,19 +28,20 @@ _POLL_PERIOD = 0.02
 
 
 class LearnerClient:
-    """One job at a time, of whose process a timer asks how far it is.
+    """
+    Runs one job at a time, in a process that is polled by a timer.
 
     Parameters
     ----------
     node : Node
-        Whose executor runs the timer.
+        Node whose executor runs the timer.
     group : CallbackGroup
-        Of the timer; must not exclude callbacks that await `run`.
+        Group of the timer; must not exclude callbacks that await `run`.
 
     Attributes
     ----------
     limits : LearnerLimits
-        Of the jobs that are started from now on.
+        Limits of jobs that are started from now on.
     """
 
     def __init__(self, node: Node, group: CallbackGroup) -> None:
@@ -51,7 +52,7 @@ class LearnerClient:
         self._owner: object = None
         self._future: Future[Mapping[str, Any]] = Future()
         self._on_progress: Callable[[Progressed], None] | None = None
-        # Simulated time may stand still, and an answer must come nevertheless.
+        # By a steady clock, as results are needed also when simulated time stands still.
         self._timer = node.create_timer(
             _POLL_PERIOD,
             self._poll,
@@ -67,22 +68,24 @@ class LearnerClient:
         on_progress: Callable[[Progressed], None] | None = None,
         owner: object = None,
     ) -> Mapping[str, Any]:
-        """Run a job to its end.
+        """
+        Run a job to its end.
 
         Parameters
         ----------
         job : Job
+            Job to run.
         title : str
-            Says what is going on to whom asks meanwhile.
+            Description of the job, shown while it runs.
         on_progress : callable, optional
-            Called with each progress.
+            Callback for progress.
         owner : object, optional
-            Who may `cancel` it by naming himself.
+            Owner of the job, by which it can be cancelled (`cancel`).
 
         Returns
         -------
         mapping
-            What `learning.worker.run_job` returns.
+            Result of `learning.worker.run_job`.
 
         Raises
         ------
@@ -104,7 +107,7 @@ class LearnerClient:
         return values
 
     def cancel(self, owner: object = None) -> None:
-        """Ask the running job, of ``owner`` if one is named, to stop; `run` then raises."""
+        """Cancel the running job, if it has this owner or None is given; `run` then raises."""
         if self._process is not None and (owner is None or owner is self._owner):
             self._process.cancel()
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""From the learner's events to answers of services and action."""
+"""Conversion of the learner's results and progress to responses and feedback."""
 
 from __future__ import annotations
 
@@ -16,18 +16,24 @@ from ilr_dynamics_msgs.srv import LoadSnapshot, SaveSnapshot, UpdateModel
 __all__ = ["MAX_TEXT", "check_texts", "feedback", "fill_learned"]
 
 MAX_TEXT = 4096
-"""Characters of a text in a request, as of a path."""
+"""Longest text in a request, such as a path, in characters."""
 
 Request: TypeAlias = UpdateModel.Request | LoadSnapshot.Request | SaveSnapshot.Request | Learn.Goal
 
 
 def check_texts(request: Request) -> None:
-    """Refuse a request with a text that is longer than any path.
+    """
+    Refuse a request with a text that is longer than any path.
+
+    Parameters
+    ----------
+    request : Request
+        Request of a service or goal of the action.
 
     Raises
     ------
     LearnerError
-        Names the field.
+        If a text is too long; the message names the field.
     """
     for name in request.get_fields_and_field_types():
         value = getattr(request, name)
@@ -36,7 +42,7 @@ def check_texts(request: Request) -> None:
 
 
 def feedback(progress: Progressed) -> Learn.Feedback:
-    """Return the action's feedback for a progress."""
+    """Return the action's feedback for a progress event."""
     return Learn.Feedback(
         stage=progress.stage,
         progress=float(progress.fraction),
@@ -45,14 +51,15 @@ def feedback(progress: Progressed) -> Learn.Feedback:
 
 
 def fill_learned(answer: UpdateModel.Response | Learn.Result, values: Mapping[str, Any]) -> None:
-    """Say what was learned.
+    """
+    Fill a response or result with the outcome of learning.
 
     Parameters
     ----------
     answer : UpdateModel.Response or Learn.Result
-        Which have the same fields.
+        Message to fill; both types have the same fields.
     values : mapping
-        What the learner returned for an `UpdateJob`.
+        Result of an `UpdateJob`.
     """
     refusal: str = values["refusal"]
     rejected: dict[str, int] = values["rejected"]

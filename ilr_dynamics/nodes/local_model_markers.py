@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Markers for RViz: the local models near the present state, as ellipsoids in the workspace."""
+"""Markers for RViz: local models near the present state, as ellipsoids in the workspace."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ilr_dynamics.robot.rigid_body import RigidBodyModel
 __all__ = ["LocalModelMarkers"]
 
 N_SHOWN = 8
-# Semi-axes in standard deviations, and the shortest, m: a flat ellipsoid is not seen.
+# Semi-axes in standard deviations, and shortest semi-axis, m: a flat ellipsoid would be invisible.
 _DEVIATIONS = 1.0
 _SHORTEST = 0.004
 _ACTIVE, _NEAR = (0.2, 0.8, 0.5), (0.6, 0.6, 0.7)
@@ -30,16 +30,17 @@ _FAINTEST, _BOLDEST = 0.12, 0.6
 
 class LocalModelMarkers:
     """
-    Ellipsoids of the local models nearest to a state, the more solid the more they weigh.
+    Ellipsoids of the local models nearest to a state, with opacity by their weight.
 
-    The positions of a component's inputs are carried to the tool point by the arm's kinematics at
-    its centre.
+    The distribution of a component's input positions is mapped to the tool point by the arm's
+    kinematics, linearised at the component's centre.
 
     Parameters
     ----------
     arm : RigidBodyModel
+        Model of the arm.
     directories : sequence of str
-        That snapshots must lie in.
+        Allowed directories of snapshots.
     frame : str
         Frame of the poses.
     """
@@ -53,13 +54,13 @@ class LocalModelMarkers:
 
     def show_model(self, identity: str) -> None:
         """
-        Show the local models of a snapshot from now on; of none if the identity is empty.
+        Select the snapshot whose local models are shown.
 
         Parameters
         ----------
         identity : str
-            What the controller calls its model: the path of the snapshot. Nothing happens while it
-            stays the same.
+            The controller's identity of its model, which is the path of the snapshot. Empty: no
+            model. The snapshot is read again only when this changes.
 
         Raises
         ------
@@ -95,7 +96,7 @@ class LocalModelMarkers:
         return markers
 
     def _removal(self) -> Marker:
-        """Others are near by now."""
+        """Marker that deletes the ellipsoids of the previous state."""
         marker = Marker(ns="local models", action=Marker.DELETEALL)
         marker.header.frame_id = self._frame
         return marker
@@ -107,7 +108,7 @@ class LocalModelMarkers:
         covariance = jacobian @ self._covariances[component, :n_joints, :n_joints] @ jacobian.T
         variances, axes = np.linalg.eigh(covariance)
         transform = np.eye(4)
-        # Of either sign: a rotation, not a reflection.
+        # Eigenvectors may form a reflection: make it a rotation.
         transform[:3, :3] = axes * [1.0, 1.0, np.linalg.det(axes)]
         transform[:3, 3] = self._arm.tool_position(q)
         marker = Marker(ns="local models", id=component, type=Marker.SPHERE, pose=pose(transform))

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What the log says about the control loop."""
+"""Log messages of the control loop."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ __all__ = ["LoopEvents"]
 
 
 class LoopEvents:
-    """One line for each event of the control loop, with the values that tell why.
+    """
+    Writes one log line for each event of the control loop, with the values that explain it.
 
     Parameters
     ----------
     log : EventLog
+        Log of the node.
     """
 
     def __init__(self, log: EventLog) -> None:
@@ -27,21 +29,21 @@ class LoopEvents:
         self._fault = ""
 
     def refused(self, reason: str) -> None:
-        """A joint state was not answered."""
+        """Log that a joint state was not answered."""
         self._log.warning("joint state", f"joint state not answered: {reason}")
 
     def velocity_missing(self, cutoff: float) -> None:
-        """A joint state holds no velocities."""
+        """Log that a joint state has no velocities."""
         self._log.info(
             "velocity",
             lambda: (
-                "joint states hold no velocities: positions are differentiated, with a low-pass "
+                "joint states have no velocities: positions are differentiated, with a low-pass "
                 f"of {cutoff:g} Hz (velocity_filter.cutoff)"
             ),
         )
 
     def velocity_wrong(self, verdict: str, cutoff: float) -> None:
-        """The velocities that joint states hold are not those of the positions."""
+        """Log that measured velocities do not match the change of the positions."""
         self._log.warning(
             "wrong velocity",
             f"{verdict}; positions are differentiated from now on, with a low-pass of "
@@ -49,18 +51,19 @@ class LoopEvents:
         )
 
     def saturated(self, command: Command, limits: JointLimits) -> None:
-        """A torque is at its limit."""
+        """Log that a torque is at its limit."""
         self._log.warning("torque limit", lambda: _saturation(command, limits))
 
     def trust(self, command: Command, fallback: str) -> None:
-        """Say so if the learned model does not know the torque; something else is used then."""
+        """Log if the learned torque is too uncertain, so that the fallback is used."""
         if command.feedforward.gate < TRUSTED:
             self._log.warning("trust", lambda: _distrust(command, fallback))
 
     def mode(self, mode: Mode, fault: str) -> None:
-        """Say so if the mode has changed, or another fault came after one.
+        """
+        Log a change of the mode, or of the fault.
 
-        A request can end a fault, and the next follow, between two looks.
+        Between two calls a request can end a fault and another fault follow.
         """
         if mode is self._mode and fault == self._fault:
             return
@@ -85,9 +88,9 @@ def _saturation(command: Command, limits: JointLimits) -> str:
 def _distrust(command: Command, fallback: str) -> str:
     feedforward = command.feedforward
     return (
-        f"the learned model does not know the torque at {_text(command.reference.position)} rad: "
-        f"share {feedforward.gate:.2f} of it used (weight of the unseen "
-        f"{feedforward.unseen_weight:.2f}, std {_text(feedforward.std)} Nm), the rest: {fallback}"
+        f"the learned torque is too uncertain at {_text(command.reference.position)} rad: "
+        f"share {feedforward.gate:.2f} of it used (weight of the unseen component "
+        f"{feedforward.unseen_weight:.2f}, std {_text(feedforward.std)} Nm), fallback: {fallback}"
     )
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of the control loop from one message on /diagnostics to the next."""
+"""Statistics of the control loop between two diagnostics messages."""
 
 from __future__ import annotations
 
@@ -13,31 +13,32 @@ from ilr_dynamics.control import Command
 
 __all__ = ["TRUSTED", "LoopStatistics"]
 
-# Share of the learned torque below which the model does not know, rather than knows less.
+# Share of the learned torque below which a cycle counts as one without trust in the model.
 TRUSTED = 0.5
 
 
 @dataclass
 class LoopStatistics:
-    """Figures gathered since the last `clear`.
+    """
+    Statistics since the last `clear`.
 
     Attributes
     ----------
     loop_times : list of float
-        From receipt of a joint state to publication of its torque, s, cycle by cycle.
+        Time from receipt of a joint state to publication of its torque, for each cycle, s.
     look_ahead_times : list of float
-        What it took after that to ask for the feed-forward of the next cycle, s, cycle by cycle.
+        Time spent afterwards on the feed-forward of the next cycle, for each cycle, s.
     prepared : int
-        Cycles in which nobody waited for the feed-forward, as it had been asked for before.
+        Number of cycles whose feed-forward had been evaluated ahead.
     gates, unseen : list of float
-        Share of the learned torque and weight of the unseen component, cycle by cycle; none for
-        cycles without a learned model.
+        Share of the learned torque and weight of the unseen component, for each cycle with a
+        learned model.
     largest_std : float
         Largest predicted standard deviation of a joint's torque, Nm.
     limited, saturated : int
-        Cycles in which a torque or rate limit acted, and those at a torque limit.
+        Number of cycles in which a torque or rate limit acted, and of those at a torque limit.
     unusable : int
-        Joint states that were not answered.
+        Number of joint states that were not answered.
     largest_gap : float
         Longest time between two answered joint states by their stamps, s.
     """
@@ -66,17 +67,19 @@ class LoopStatistics:
         learned: bool,
         saturated: bool,
     ) -> None:
-        """Count one cycle.
+        """
+        Add one cycle.
 
         Parameters
         ----------
         command : Command
+            Command of the cycle.
         received : float
-            When the joint state came, s, by a steady clock.
+            Time of receipt of the joint state by a steady clock, s.
         loop_time : float
-            From then to the torque, s.
+            Time from receipt to publication of the torque, s.
         learned : bool
-            Whether a learned model was asked.
+            Whether a learned model was in use.
         saturated : bool
             Whether a joint's torque is at its limit.
         """
@@ -98,30 +101,31 @@ class LoopStatistics:
 
     @property
     def unsure(self) -> int:
-        """Cycles in which most of the torque was not the learned model's."""
+        """Number of cycles in which the share of the learned torque was below `TRUSTED`."""
         return sum(gate < TRUSTED for gate in self.gates)
 
     @property
     def stamped_rate(self) -> float | None:
-        """Answered joint states a second of their stamps, Hz; None if these say nothing."""
+        """Rate of answered joint states by their stamps, Hz; None if it cannot be determined."""
         if self._last_time is None or self._since is None or self._last_time <= self._since:
             return None
         return self._intervals / (self._last_time - self._since)
 
     def lag(self, clock: float, steady: float) -> float | None:
-        """How far behind a clock the last stamp was when it came, s; None if none came lately.
+        """
+        Lag of the last stamp behind a clock at its receipt, s; None if none came lately.
 
         Parameters
         ----------
         clock, steady : float
-            Present time by that clock and by that of receipts, s.
+            Present time by that clock, and by the steady clock of receipts, s.
         """
         if not self.loop_times or self._last_time is None:
             return None
         return clock - self._last_time - (steady - self._receipts[-1])
 
     def clear(self) -> None:
-        """Begin anew; the gap to the last cycle stays in view."""
+        """Start new statistics; the gap to the last cycle will be counted."""
         for figures in (self.loop_times, self.look_ahead_times, self.gates, self.unseen):
             figures.clear()
         del self._receipts[:-1]
@@ -129,14 +133,14 @@ class LoopStatistics:
         self.prepared = self.limited = self.saturated = self.unusable = 0
         self.largest_gap = self.largest_std = 0.0
 
-    def forget(self) -> None:
-        """Clear the last cycle's time too, as the next one does not follow it."""
+    def restart(self) -> None:
+        """Start new statistics, without a gap between the last cycle and the next one."""
         self.clear()
         self._receipts.clear()
         self._last_time = self._since = None
 
     def summary(self, period: float) -> dict[str, str]:
-        """Return the figures as text; ``period`` is the time since the last clear, s."""
+        """Return the statistics as texts; ``period`` is the time since the last `clear`, s."""
         cycles = len(self.loop_times)
         figures = {
             "rate [Hz]": f"{cycles / period:.1f}",
@@ -175,10 +179,11 @@ class LoopStatistics:
 
 
 def _quantile(ordered: FloatArray, share: float) -> float:
-    """Value below which a share of ordered values (n,) lies, linear between them.
+    """
+    Quantile of sorted values (n,), with linear interpolation.
 
-    As ``np.quantile`` has it, which is mostly Python code of its own: once a second nothing of it
-    is in the caches any more, and joint states would wait for it.
+    It replaces ``np.quantile``, which runs much Python code. Called once per second that is never
+    in the caches, and joint states would have to wait.
     """
     place = share * (len(ordered) - 1)
     below = int(place)

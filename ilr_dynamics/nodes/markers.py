@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Markers for RViz: the links of an arm and fading trails."""
+"""Markers for RViz: links of an arm, and fading trails of a point."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TYPES = {
     ShapeKind.MESH: Marker.MESH_RESOURCE,
 }
 _LINE_WIDTH = 0.006
-# Stamps count nanoseconds, but seconds since 1970 are floats: 2e-7 s apart.
+# Resolution of seconds since 1970 as floats, 2e-7 s, with a margin; stamps count nanoseconds.
 _ROUNDING = 1e-6
 
 
@@ -41,13 +41,15 @@ def pose(transform: FloatArray) -> Pose:
 
 
 def arm_markers(shapes: Sequence[VisualShape], frame: str) -> list[Marker]:
-    """Return a marker for each shape, its pose still open.
+    """
+    Return a marker for each shape, without its pose.
 
     Parameters
     ----------
     shapes : sequence of VisualShape
+        Shapes of the arm.
     frame : str
-        Frame that the poses will be given in.
+        Frame of the poses that will be set.
     """
     markers = []
     for number, shape in enumerate(shapes):
@@ -60,7 +62,8 @@ def arm_markers(shapes: Sequence[VisualShape], frame: str) -> list[Marker]:
 
 
 class Trail:
-    """Where a point was lately: a path, and a line that fades with age.
+    """
+    Recent positions of a point, as a path and as a line that fades with age.
 
     Parameters
     ----------
@@ -83,18 +86,19 @@ class Trail:
         self.marker.pose.orientation.w = 1.0
 
     def add(self, time: float, point: FloatArray, history: float, spacing: float) -> None:
-        """Add a point and forget the old ones.
+        """
+        Add a point and delete old ones.
 
         Parameters
         ----------
         time : float
-            When it was there; a time before the last one starts a new trail, s.
+            Time of the point, s; one before the last starts a new trail.
         point : ndarray of shape (3,)
             Position, m.
         history : float
-            How long points are shown, s.
+            Time for which points are shown, s.
         spacing : float
-            Time between shown points at least, s.
+            Shortest time between points, s.
         """
         poses = self.path.poses
         if self._times and time < self._times[-1]:
@@ -112,7 +116,7 @@ class Trail:
             poses.pop(0)
 
     def fill_marker(self) -> Marker:
-        """Return the line; it needs two points to be one."""
+        """Return the line; it is empty with fewer than two points."""
         points = [stamped.pose.position for stamped in self.path.poses]
         alphas = np.linspace(0.0, 1.0, len(points))
         self.marker.points = points

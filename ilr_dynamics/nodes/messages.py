@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Between ROS messages and the arrays of the controller."""
+"""Conversion between ROS messages and the arrays of the controller."""
 
 from __future__ import annotations
 
@@ -33,19 +33,21 @@ def seconds(stamp: Time | Duration) -> float:
 
 
 def sender(info: Mapping[str, Any]) -> bytes | None:
-    """Return the identity of a message's publisher; None where the middleware does not tell.
+    """
+    Return the identity of a message's publisher; None where the middleware has none.
 
     Parameters
     ----------
     info : mapping
-        What rclpy hands over beside a message.
+        Message info by rclpy.
     """
     gid = info.get("publisher_gid")
     return gid["data"] if gid else None
 
 
 class JointStateReader:
-    """Reads joint states by joint name; the order is looked up only when the names change.
+    """
+    Converter of joint states, by joint name; the order is cached until the names change.
 
     Parameters
     ----------
@@ -55,7 +57,7 @@ class JointStateReader:
     Attributes
     ----------
     stamp : Time or None
-        Of the last state that was read.
+        Stamp of the last state that was read.
     """
 
     def __init__(self, joints: Sequence[str]) -> None:
@@ -67,10 +69,21 @@ class JointStateReader:
     def read(
         self, message: JointState
     ) -> tuple[float, FloatArray, FloatArray | None, FloatArray | None]:
-        """Return time (s), position (n_joints,), rad, velocity, rad/s, and effort, Nm.
+        """
+        Convert a joint state.
 
-        Velocity or effort are None where the driver measures none: it then sends none or, as
-        ros2_control's joint_state_broadcaster does, only NaN.
+        Parameters
+        ----------
+        message : JointState
+            Message to convert.
+
+        Returns
+        -------
+        time : float
+            Stamp, s.
+        position, velocity, effort : ndarray of shape (n_joints,)
+            Values in rad, rad/s and Nm. Velocity or effort is None where the driver measures
+            none: it then sends none or, as ros2_control's joint_state_broadcaster, only NaN.
 
         Raises
         ------
@@ -102,12 +115,12 @@ class JointStateReader:
 
 
 class TorqueCommand(Protocol):
-    """A message that is filled again and again."""
+    """Torque command message that is reused."""
 
     message: JointState | Float64MultiArray
 
     def fill(self, stamp: Time, torque: FloatArray) -> None:
-        """Put a torque (n_joints,), Nm, that answers the joint state of ``stamp``."""
+        """Set the torque (n_joints,), Nm, and the stamp of the joint state that it answers."""
         ...
 
 
@@ -121,7 +134,7 @@ def torque_command(interface: str, joints: Sequence[str]) -> TorqueCommand:
 class _JointStateCommand:
     def __init__(self, joints: Sequence[str]) -> None:
         self.message = JointState(name=list(joints), effort=array("d", [0.0] * len(joints)))
-        # A view of the message's own memory: filling it makes no new object.
+        # A view of the message's memory: writing to it allocates nothing.
         self._effort = np.frombuffer(self.message.effort)
 
     def fill(self, stamp: Time, torque: FloatArray) -> None:

@@ -1,11 +1,11 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 """
-Keeps the middleware from holding up a control loop.
+Configuration of Fast DDS that avoids blocking in shared memory.
 
-Where Fast DDS sends to a port of its shared memory for the first time, as to each process that
-joins, and nobody seems to live there, as whoever had it before was killed, ``publish`` waits for a
-sign of life: 0.33 s, up to three times. By UDP nobody waits.
+When Fast DDS first sends to a port of its shared memory, as to each process that joins, and the
+last owner of the port was killed, ``publish`` blocks for 0.33 s, up to three times, to check
+whether the port is alive. With UDP it does not block.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ OF_SHARED_MEMORY = "/dev/shm/fastdds"
 
 def avoid_shared_memory() -> None:
     """
-    Ask Fast DDS for UDP alone, unless the environment asks for something; before `rclpy.init`.
+    Restrict Fast DDS to UDP, unless the environment selects transports; before `rclpy.init`.
 
-    Other middlewares do not read the variable. ROS 2 adds shared memory all the same where
-    ``ROS_AUTOMATIC_DISCOVERY_RANGE`` is ``LOCALHOST``.
+    Other middlewares do not read the variable. With ``ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST``
+    ROS 2 adds shared memory nevertheless.
     """
     os.environ.setdefault("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")
 
 
 def shared_memory_warning() -> str:
-    """Say so if this process, which has a node, sends through Fast DDS's shared memory; or ""."""
+    """Return a warning if this process, which has a node, uses Fast DDS's shared memory, or ""."""
     if OF_SHARED_MEMORY not in Path("/proc/self/maps").read_text():
         return ""
     return (

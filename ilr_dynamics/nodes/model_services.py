@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Services and action that learn, load and save the model of /inverse_dynamics."""
+"""Services and action of /inverse_dynamics that learn, load and save its model."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ __all__ = ["ModelServices"]
 
 @dataclass(frozen=True)
 class _Model:
-    """The running model: its predictor and the snapshot that later ones build on."""
+    """Model in use: its predictor file, and the snapshot that later updates start from."""
 
     predictor: Predictor
     base: str
@@ -47,7 +47,7 @@ class _Model:
 
 @dataclass(frozen=True)
 class _Use:
-    """What the services need of a configured node."""
+    """Settings of the services while the node is configured."""
 
     settings: LearningSettings
     snapshot_folder: Path
@@ -55,25 +55,28 @@ class _Use:
 
 
 class ModelServices:
-    """Learns and loads in the learner process, and hands over the predictors it leaves.
+    """
+    Services that learn and load in the learner process and exchange the predictor in use.
 
-    The services exist as long as the node, so that an answer can always be given.
+    They exist as long as the node does, so that requests always get a response.
 
     Parameters
     ----------
     node : LifecycleNode
+        Node of the services.
     log : EventLog
+        Log of the node.
     """
 
     def __init__(self, node: LifecycleNode, log: EventLog) -> None:
         self._node = node
         self._log = log
-        # A callback that awaits the learner must not hold up any other.
+        # A callback that awaits the learner must not block others.
         group = ReentrantCallbackGroup()
         self._learner = LearnerClient(node, group)
         self._use: _Use | None = None
         self._model: _Model | None = None
-        # The running model stands on copies of its own, which nobody else changes or removes.
+        # The model in use is backed by private copies, which no other program changes or removes.
         self._scratch = ScratchFolder("ilr_dynamics_")
         for kind, name, callback in (
             (UpdateModel, "~/update_model", self._on_update),
@@ -85,7 +88,7 @@ class ModelServices:
 
     @property
     def status(self) -> str:
-        """What the learner is doing."""
+        """Present activity of the learner."""
         return self._learner.status
 
     def configure(
@@ -95,23 +98,25 @@ class ModelServices:
         limits: LearnerLimits,
         set_predictor: Callable[[Predictor, str], None],
     ) -> None:
-        """Serve from now on.
+        """
+        Start to accept requests.
 
         Parameters
         ----------
         settings : LearningSettings
+            Settings of the arm and the model.
         snapshot_folder : Path
-            For snapshots that have no place of their own.
+            Folder of snapshots whose request gives no path.
         limits : LearnerLimits
-            Of the learner process.
+            Limits of the learner process.
         set_predictor : callable
-            Takes a finished predictor and the identity of its model.
+            Callback with a new predictor and the identity of its model.
         """
         self._use = _Use(settings, snapshot_folder, set_predictor)
         self._learner.limits = limits
 
     def unconfigure(self) -> None:
-        """Refuse requests from now on, and forget the model."""
+        """Refuse requests from now on, and discard the model."""
         self._learner.cancel()
         self._use = None
         self._model = None
@@ -123,7 +128,7 @@ class ModelServices:
         self._scratch.close()
 
     def load(self, snapshot_uri: str) -> None:
-        """Load a snapshot in the background and log how that ends."""
+        """Load a snapshot in the background and log the outcome."""
         assert self._node.executor is not None
         self._node.executor.create_task(self._load_and_log, snapshot_uri)
 
@@ -168,7 +173,7 @@ class ModelServices:
         return self._use
 
     async def _take(self, result: Mapping[str, Any], identity: str) -> None:
-        """Swap a finished model in, and later throw the previous one away."""
+        """Exchange the model in use, and delete the previous one later."""
         use = self._configured()
         path = Path(result["predictor"])
         previous, self._model = self._model, _Model(Predictor.open(path), result["base"])
@@ -178,9 +183,9 @@ class ModelServices:
             f"model {identity}: {result['components']} components, {result['samples']} samples",
         )
         await _next_turn()
-        # The mapping keeps the contents alive.
+        # The memory mapping keeps the content of the deleted file.
         path.unlink(missing_ok=True)
-        # To give memory and disk space of a large model back takes as long as a control cycle.
+        # Releasing memory and disk space of a large model takes as long as a control cycle.
         if previous is not None:
             Path(previous.base).unlink(missing_ok=True)
 
@@ -236,7 +241,7 @@ class ModelServices:
 
 @coroutine
 def _next_turn() -> Generator[None, None, None]:
-    """Let the executor do everything else that is due before what awaits this goes on."""
+    """Awaitable that resumes after the executor has handled everything else that is due."""
     yield
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What others ask the arm to do: follow a trajectory, stop, hold."""
+"""Motion requests to the controller: trajectory topic, and services to stop and hold."""
 
 from __future__ import annotations
 
@@ -16,19 +16,22 @@ from ilr_dynamics.nodes.trajectory_reader import read_trajectory
 
 __all__ = ["REFUSAL", "MotionRequests"]
 
-# How the log line begins that says why a trajectory is not followed.
+# Beginning of the log line with the reason why a trajectory is not followed.
 REFUSAL = "trajectory refused"
 
 
 class MotionRequests:
-    """The topic ~/joint_trajectory and the services ~/stop and ~/hold.
+    """
+    Topic ~/joint_trajectory and services ~/stop and ~/hold.
 
-    They exist as long as the node, so that an answer can always be given.
+    They exist as long as the node does, so that requests always get a response.
 
     Parameters
     ----------
     node : Node
+        Node of the topic and the services.
     log : EventLog
+        Log of the node.
     """
 
     def __init__(self, node: Node, log: EventLog) -> None:
@@ -43,21 +46,23 @@ class MotionRequests:
         node.create_service(Trigger, "~/hold", self._on_hold)
 
     def connect(self, controller: TrackingController, allow_linear: bool, max_points: int) -> None:
-        """Tell a controller from now on what is asked, between two of its cycles.
+        """
+        Pass requests to a controller from now on, between two of its cycles.
 
         Parameters
         ----------
         controller : TrackingController
+            Controller that gets the requests.
         allow_linear : bool
-            Whether trajectories of positions alone are followed.
+            Whether trajectories of positions alone are accepted.
         max_points : int
-            Of a trajectory.
+            Largest number of points of a trajectory.
         """
         self._controller, self.allow_linear = controller, allow_linear
         self.max_points = max_points
 
     def disconnect(self) -> None:
-        """Answer without a controller from now on."""
+        """Respond without a controller from now on."""
         self._controller = None
 
     def _on_trajectory(self, data: bytes) -> None:
@@ -78,7 +83,7 @@ class MotionRequests:
             "trajectory accepted",
             f"trajectory of {len(path.times)} points and {path.end:.2f} s accepted",
         )
-        if path.stops_on_the_way:
+        if path.stops_at_every_point:
             self._log.warning(
                 "stops on the way",
                 f"the arm stops at each of the trajectory's {len(path.times)} points, as their "
@@ -96,9 +101,9 @@ class MotionRequests:
             self._controller.hold()
         return self._answer("hold", response)
 
-    def _answer(self, asked: str, response: Trigger.Response) -> Trigger.Response:
-        # To stop leaves a fault as it is; to hold does too while nobody knows where the arm is.
-        blind = asked == "hold" and bool(self._controller and self._controller.fault)
+    def _answer(self, name: str, response: Trigger.Response) -> Trigger.Response:
+        # A fault is not ended by stop, and by hold only while the position of the arm is known.
+        blind = name == "hold" and bool(self._controller and self._controller.fault)
         response.success = not blind
         if self._controller is None:
             response.message = "not configured: no torque goes out"
@@ -106,5 +111,5 @@ class MotionRequests:
             response.message = "waiting for joint states: no torque goes out"
         else:
             response.message = self._controller.fault or self._controller.mode.name.lower()
-        self._log.info(asked, f"asked to {asked}: {response.message}")
+        self._log.info(name, f"request to {name}: {response.message}")
         return response

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Who publishes a topic."""
+"""Publishers of a topic: number, nodes and identities."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from rclpy.node import Node
 __all__ = ["Publishers"]
 
 _UNKNOWN = "_NODE_NAME_UNKNOWN_"
-# Time from one look at the identities to the next, s: a look takes 0.2 ms, for which joint states
-# wait. Without contradictions nobody looks.
+# Shortest time between two queries of the identities, s: a query takes 0.2 ms, for which joint
+# states wait. There are none without contradictions.
 _LOOK_PERIOD = 0.02
 
 
 class Publishers:
-    """Publishers of a topic by number, node and identity.
+    """
+    Publishers of a topic by number, node and identity.
 
     Parameters
     ----------
     node : Node
-        Who asks.
+        Node whose graph is queried.
     topic : str
-        With its namespace.
+        Name of the topic, with its namespace.
     """
 
     def __init__(self, node: Node, topic: str) -> None:
@@ -35,30 +36,31 @@ class Publishers:
         self._looked = -_LOOK_PERIOD
 
     def named(self) -> tuple[int, tuple[str, ...]]:
-        """Return the number of publishers, and the names of their nodes as far as known.
+        """
+        Return the number of publishers, and the names of their nodes as far as known.
 
         A node with several publishers of the topic is named once, with their number.
         """
         count = self._node.count_publishers(self._topic)
-        # To count takes a third of the time. More than one is what somebody will look at: one may
-        # have taken another's place.
+        # Counting takes a third of the time. If there are several, the names are queried each
+        # time, as they will be read and one may have replaced another.
         if count > 1 or count != len(self._names):
             self._names = tuple(
                 f"{info.node_namespace.rstrip('/')}/{info.node_name}"
                 for info in self._node.get_publishers_info_by_topic(self._topic)
-                # The middleware tells of publishers before it tells of their nodes.
+                # The middleware discovers publishers before their nodes.
                 if info.node_name != _UNKNOWN
             )
         return count, _counted(self._names)
 
     def is_present(self, identity: Hashable) -> bool:
-        """Whether there is a publisher with an identity, by a look 20 ms ago at most."""
+        """Whether a publisher with this identity exists, by a query at most 20 ms ago."""
         now = time.monotonic()
         if now - self._looked >= _LOOK_PERIOD:
             self._looked = now
             infos = self._node.get_publishers_info_by_topic(self._topic)
             self._identities = [bytes(info.endpoint_gid) for info in infos]
-        # In some releases of ROS the graph's identities are padded.
+        # In some releases of ROS the identities in the graph are padded.
         return isinstance(identity, bytes) and any(
             known.startswith(identity) for known in self._identities
         )

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Quality of service of the topics."""
+"""QoS profiles of the topics."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 
 __all__ = ["COMMAND", "COMMAND_IN_TIME", "JOINT_STATES", "REQUEST", "STATUS"]
 
-# Sensor data. Depth 1, because only the newest state deserves an answer: after a hiccup, torques
-# for the past would only delay the one for the present.
+# Sensor data. Depth 1, because only the newest state needs an answer: after a delay, torques for
+# older states would only delay the present one.
 JOINT_STATES = QoSProfile(
     history=HistoryPolicy.KEEP_LAST,
     depth=1,
@@ -17,7 +17,7 @@ JOINT_STATES = QoSProfile(
     durability=DurabilityPolicy.VOLATILE,
 )
 
-# Reliable, because ros2_control's forward_command_controller does not listen to less.
+# Reliable, because ros2_control's forward_command_controller requires it.
 COMMAND = QoSProfile(
     history=HistoryPolicy.KEEP_LAST,
     depth=1,
@@ -25,8 +25,8 @@ COMMAND = QoSProfile(
     durability=DurabilityPolicy.VOLATILE,
 )
 
-# For a driver that has no time. A reliable subscription holds back newer torques until it has been
-# told that a lost one will not come.
+# For a driver in real time. A reliable subscription would hold newer torques back until it learns
+# that a lost one will not come.
 COMMAND_IN_TIME = QoSProfile(
     history=HistoryPolicy.KEEP_LAST,
     depth=1,

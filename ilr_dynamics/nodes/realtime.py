@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Real-time priority for a process that has a rate to keep."""
+"""Real-time priority of the threads of a process."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ __all__ = ["take_realtime_priority"]
 
 def take_realtime_priority(priority: int, *, inherited: bool = False) -> str:
     """
-    Run the threads of this process before all of normal priority (Linux).
+    Give the threads of this process a real-time priority (Linux).
 
-    Those of the middleware too, so call it when they are there. Processes and threads started
-    later have normal priority again, unless asked for otherwise.
+    This includes the threads of the middleware, so call it after these were started. Processes
+    and threads that are started later have normal priority, unless ``inherited`` is set.
 
     Parameters
     ----------
-    priority
-        From 1 to 99; 0: leave everything as it is.
-    inherited
-        Whether what the calling thread starts has the priority too, and has to give it back
-        itself, as a learner does (`LearnerProcess`). Who starts a process waits until the kernel
-        has loaded its program: on busy cores a process of normal priority gets to that after many
-        milliseconds only.
+    priority : int
+        Priority from 1 to 99; 0: change nothing.
+    inherited : bool
+        Whether children of the calling thread inherit the priority; they must then give it up
+        themselves, as a learner does (`LearnerProcess`). The caller that starts a process blocks
+        until the kernel has loaded its program, which takes a child of normal priority many
+        milliseconds on busy cores.
 
     Returns
     -------
     str
-        Why it cannot be done; empty if it was, or was not asked for.
+        Reason why it cannot be done; empty on success or for priority 0.
     """
     if priority == 0:
         return ""
-    # Decided once: without privileges the flag cannot be taken back when a process is started.
+    # Set once: without privileges the flag cannot be removed later, when a process is started.
     heirs = {threading.get_native_id()} if inherited else set()
     try:
         for thread in Path("/proc/self/task").iterdir():
             number = int(thread.name)
-            # One that has ended meanwhile needs no priority.
+            # A thread may have ended in the meantime.
             with contextlib.suppress(ProcessLookupError):
                 _set_priority(number, priority, inherited=number in heirs)
     except OSError as error:
@@ -55,8 +55,8 @@ def take_realtime_priority(priority: int, *, inherited: bool = False) -> str:
 def _set_priority(thread: int, priority: int, *, inherited: bool) -> None:
     policy, parameters = os.SCHED_FIFO, os.sched_param(priority)
     if inherited:
-        # Who started this process may have forbidden it to pass a priority on (systemd:
-        # CPUSchedulingResetOnFork). Unprivileged it cannot change that, but have one it can.
+        # The parent may have forbidden that this process passes a priority on (systemd:
+        # CPUSchedulingResetOnFork). Without privileges it cannot change that, but can have one.
         with contextlib.suppress(PermissionError):
             os.sched_setscheduler(thread, policy, parameters)
             return

@@ -26,21 +26,22 @@ from ilr_dynamics.recording import GRAVITY_ANNOTATION, RecordingWriter
 
 __all__ = ["RecorderNode", "main"]
 
-# Ten seconds of messages at 500 Hz: a slow disk delays them and loses none.
+# Ten seconds of messages at 500 Hz, so that a slow disk delays messages but loses none.
 _DEPTH = 5000
 _POLL_PERIOD = 0.02
 _SPIN_PERIOD = 0.1
 
 
 class _Polled(CallbackGroup):
-    """Subscriptions that the executor leaves alone.
+    """
+    Callback group of subscriptions that the executor ignores, as they are polled.
 
-    Waking it for each of a thousand messages a second takes a third of a core; taking them in
-    batches and writing them, a tenth.
+    Waking the executor for each of a thousand messages per second takes a third of a core; taking
+    and writing them in batches takes a tenth.
     """
 
     def can_execute(self, entity: object) -> bool:
-        """Never."""
+        """Return False: the executor handles none of them."""
         return False
 
 
@@ -49,7 +50,7 @@ def _ignore(message: object) -> None:
 
 
 class RecorderNode(Node):
-    """Write what arrives, message by message as it came, between `start` and `stop`."""
+    """Node that writes serialised messages to a bag between `start` and `stop`."""
 
     def __init__(self) -> None:
         super().__init__("recorder")
@@ -77,17 +78,17 @@ class RecorderNode(Node):
 
     def start(self) -> str:
         """
-        Begin a recording as the parameters say.
+        Start a recording with the present parameters.
 
         Returns
         -------
         str
-            What is being recorded, for the operator.
+            Text for the operator.
 
         Raises
         ------
         RecordingError
-            If a recording is going on or the new one cannot be written.
+            If a recording is running or the new one cannot be written.
         FileAccessError
             If the new one would lie outside the allowed directories.
         """
@@ -103,7 +104,7 @@ class RecorderNode(Node):
             values["storage"],
             {GRAVITY_ANNOTATION: gravity} if gravity else None,
         )
-        self._take()  # What came before the start is not part of the recording.
+        self._take()  # Messages from before the start are discarded.
         for topic in self._topics:
             writer.add_topic(topic)
         self._writer = writer
@@ -116,7 +117,7 @@ class RecorderNode(Node):
         Returns
         -------
         str
-            What was recorded, for the operator.
+            Text for the operator.
 
         Raises
         ------
@@ -142,7 +143,7 @@ class RecorderNode(Node):
         """Take the messages that have arrived, and write them if there is a recording."""
         for topic, subscription in self._inputs.items():
             for _ in range(_DEPTH):
-                # None where nothing has come, other than rclpy's annotation says.
+                # None if no message has come, although rclpy's annotation excludes that.
                 taken: Any = subscription.handle.take_message(JointState, True)
                 if taken is None:
                     break

@@ -16,8 +16,8 @@ from ilr_dynamics.robot.urdf_text import root_link, urdf_text
 
 __all__ = ["DESCRIPTION_TOPIC", "RobotModel", "load_arm", "read_robot_model"]
 
-# Not /robot_description: there ros2_control looks for its hardware, and RViz would find the
-# description of a driver, whose frames need not hang together with those of the markers.
+# Not /robot_description: ros2_control reads its hardware from there, and RViz would find the
+# description of a driver, whose frames may not be connected to those of the markers.
 DESCRIPTION_TOPIC = "/visualizer/robot_description"
 
 
@@ -44,14 +44,15 @@ def load_arm(values: Mapping[str, Any], warn: Callable[[str], object]) -> RobotD
 
 @dataclass(frozen=True)
 class RobotModel:
-    """An arm for robot_state_publisher.
+    """
+    Arm for robot_state_publisher.
 
     Attributes
     ----------
     urdf : str
-        Its URDF, with the joint names of messages.
+        URDF of the arm, with the joint names in messages.
     state_topic : str
-        Topic of its joint states.
+        Topic of the joint states.
     """
 
     urdf: str
@@ -59,25 +60,26 @@ class RobotModel:
 
 
 def read_robot_model(parameter_files: Sequence[Path]) -> RobotModel | None:
-    """Return the arm that the visualizer shows when it is started with these files.
+    """
+    Return the arm that the visualizer shows when it is started with these files.
 
     Parameters
     ----------
     parameter_files : sequence of Path
-        ROS parameter files; what a later one says goes before.
+        ROS parameter files; later ones take precedence.
 
     Returns
     -------
     RobotModel or None
-        None if the visualizer's frame is not the arm's first link: nothing would tell RViz where
-        one is in the other.
+        None if the visualizer's frame is not the arm's first link: RViz would not know the
+        transform between them.
 
     Raises
     ------
     InvalidParameterError
         If a parameter has the wrong type.
     RobotDescriptionError
-        If a file cannot be read, or there are not as many names as joints.
+        If a file cannot be read, or the number of names is not that of the joints.
     """
     values = read_complete_parameters(parameter_files, "/visualizer", VISUALIZER)
     description = load_description(values["robot"], values["tool_frame"])

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Ends a node in its own time after a signal."""
+"""Shutdown request by SIGINT or SIGTERM, which a node polls to end cleanly."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ __all__ = ["StopRequest"]
 
 
 class StopRequest:
-    """Becomes true with the first SIGINT or SIGTERM.
+    """
+    Flag that becomes true with the first SIGINT or SIGTERM.
 
     For use with ``rclpy.init(signal_handler_options=SignalHandlerOptions.NO)``: rclpy's own
-    handlers close the context at once, amid whatever the node is doing.
+    handlers close the context at once, whatever the node is doing.
     """
 
     def __init__(self) -> None:
-        self._asked = False
+        self._requested = False
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._ask)
+            signal.signal(number, self._handle)
 
     def __bool__(self) -> bool:
-        return self._asked
+        return self._requested
 
-    def _ask(self, number: int, frame: FrameType | None) -> None:
-        self._asked = True
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        self._requested = True

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Notices that messages have stopped coming."""
+"""Watchdog timer for messages that have stopped coming."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from rclpy.node import Node
 __all__ = ["SilenceWatchdog"]
 
 _PERIOD = 0.02
-# What one tick counts at most, s; where nothing else wakes the executor every other one is missed.
+# Largest time that one tick counts, s: if nothing else wakes the executor it misses every other.
 _LONGEST = 3 * _PERIOD
 _CLOCK_TOPIC = "/clock"
 
 
 class SilenceWatchdog:
-    """Calls somebody, again and again, while messages fail to come.
+    """
+    Watchdog that calls back periodically while no messages come.
 
-    The times from tick to tick are summed, by a steady clock, but of none more than a bit: when
-    this process itself was held up, its ticks were too, and the messages that wait in its queues
-    count as come. In a simulation that is slow or stands still, which is no silence, a tick counts
-    as much of simulated time as it lasted. For that the simulation has to be seen:
-    ``use_sim_time``, somebody who publishes a ``/clock`` that has been heard, and a last message
-    that was stamped by it.
+    The times between ticks of a steady clock are summed, each up to a bound: if this process was
+    delayed itself, messages may be waiting in its queues, and the delay must not count as silence.
+    In a simulation that is slow or stands still a tick counts the simulated time that has passed.
+    That requires ``use_sim_time``, a publisher of a ``/clock`` that has been received, and a last
+    message with a stamp by that clock.
 
     Parameters
     ----------
     node : Node
-        Whose executor runs the timer.
+        Node whose executor runs the timer.
     timeout : float
-        Longest silence that is passed over, s.
+        Longest silence without a callback, s.
     on_silence : callable
-        Called every 20 ms of a longer one with its length, s.
+        Callback every 20 ms of a longer silence, with its length, s.
     """
 
     def __init__(self, node: Node, timeout: float, on_silence: Callable[[float], None]) -> None:
@@ -52,12 +52,12 @@ class SilenceWatchdog:
         )
 
     def feed(self, stamp: float | None = None) -> None:
-        """Note that a message came, and its stamp, s; None for none that anything is known of."""
+        """Reset the silence after a message with this stamp, s; None if there was no message."""
         self.silence = 0.0
         self._stamp = stamp
 
     def destroy(self) -> None:
-        """Watch no more."""
+        """Destroy the timer."""
         self._node.destroy_timer(self._timer)
 
     def _tick(self) -> None:
@@ -66,12 +66,12 @@ class SilenceWatchdog:
             self._on_silence(self.silence)
 
     def _elapsed(self) -> float:
-        """How long a tick lasted for those whose messages are waited for, s."""
+        """Duration of the tick that counts as silence, s."""
         now = time.monotonic()
         elapsed = min(now - self._ticked, _LONGEST)
         self._ticked = now
         clock = self._node.get_clock()
-        # As all nodes' clocks, a ROSClock.
+        # The clock of a node is a ROSClock.
         if not clock.ros_time_is_active:  # type: ignore[attr-defined]
             return elapsed
         before, self._simulated = self._simulated, 1e-9 * clock.now().nanoseconds

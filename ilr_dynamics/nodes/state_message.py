@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The message that says what the controller does."""
+"""ControllerState message of a control cycle."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ _PER_JOINT = (
 
 
 class StateMessage:
-    """A ControllerState that is filled again and again.
+    """
+    ControllerState message that is reused in all cycles.
 
     Parameters
     ----------
@@ -44,24 +45,25 @@ class StateMessage:
         self.message = ControllerState(
             joint_names=list(joints), **dict.fromkeys(_PER_JOINT, zeros)
         )
-        # Views of the message's own memory: filling them makes no new objects.
+        # Views of the message's memory: writing to them allocates nothing.
         self._values = {name: np.frombuffer(getattr(self.message, name)) for name in _PER_JOINT}
 
     def fill(
         self, stamp: Time, command: Command, controller: str, model: str, loop_time: float
     ) -> None:
-        """Describe one cycle.
+        """
+        Fill the message for one cycle.
 
         Parameters
         ----------
         stamp : Time
-            Of the joint state.
+            Stamp of the joint state.
         command : Command
-            Answer to it.
+            Command of the cycle.
         controller, model : str
             Kind of controller and identity of the loaded model.
         loop_time : float
-            From receipt of the joint state to publication of the torque, s.
+            Time from receipt of the joint state to publication of the torque, s.
         """
         message = self.message
         message.header.stamp = stamp
@@ -84,9 +86,10 @@ class StateMessage:
         message.loop_time = loop_time
 
     def let_down(self, torque: FloatArray) -> None:
-        """Describe a torque (n_joints,), Nm, that answers no joint state: the last stays.
+        """
+        Set a torque (n_joints,), Nm, that answers no joint state; the state stays the last one.
 
-        It is what the rigid-body model carries of the arm's weight.
+        The torque is the rigid-body model's, which carries a share of the arm's weight.
         """
         message = self.message
         message.mode = int(Mode.FAULT)

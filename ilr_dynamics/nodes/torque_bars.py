@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Markers for RViz: what the torque of each joint is made of, beside its limit."""
+"""Markers for RViz: bars of each joint's feed-forward and PD torque relative to its limit."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ilr_dynamics.nodes.markers import colour
 
 __all__ = ["TorqueBars"]
 
-# Where the first bar stands, and the way to that of the next joint, m.
+# Position of the first bar, and offset to that of the next joint, m.
 _ORIGIN = np.array([-0.25, -0.45, 0.0])
 _STEP = np.array([0.0, -0.09, 0.0])
 # Length of a bar at the joint's limit, m, and width of the parts, m.
 _LENGTH = 0.3
 _WIDTHS = {"limit": 0.06, "feedforward": 0.02, "pd": 0.02}
-# Side by side.
+# Horizontal offsets, so that the parts are side by side.
 _OFFSETS = {
     "limit": np.zeros(3),
     "feedforward": np.array([0.0, 0.014, 0.0]),
@@ -35,14 +35,15 @@ _TEXT_HEIGHT = 0.03
 
 
 class TorqueBars:
-    """A bar for each joint, up for positive torques: feed-forward and PD in the range of limits.
+    """
+    One bar per joint, upward for positive torques: feed-forward and PD within the limits.
 
     Parameters
     ----------
     joints : sequence of str
-        Names under the bars.
+        Names shown under the bars.
     limits : ndarray of shape (n_joints,)
-        Torques at which a bar is full, Nm.
+        Torque of a full bar, Nm.
     frame : str
         Frame of the poses.
     """
@@ -66,7 +67,7 @@ class TorqueBars:
         for name, torque in (("feedforward", feedforward), ("pd", pd)):
             lengths = _LENGTH * np.clip(torque / self._limits, -1.0, 1.0)
             for bar, length in zip(self._bars[name], lengths, strict=True):
-                # RViz refuses a box without height.
+                # RViz refuses a box with zero height.
                 bar.scale.z = max(abs(float(length)), 1e-4)
                 bar.pose.position.z = float(_ORIGIN[2] + 0.5 * length)
         return [*self._names, *(bar for bars in self._bars.values() for bar in bars)]

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Node /trajectory_publisher: has /inverse_dynamics follow a named trajectory or waypoints."""
+"""Node /trajectory_publisher: sends a named trajectory or waypoints to /inverse_dynamics."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _LOG_PERIOD = 5.0
 
 
 class Phase(Enum):
-    """Where the publisher is in the course of one trajectory."""
+    """Phase of the publisher within one pass of the trajectory."""
 
     RESTING = 0
     SENT = 1
@@ -56,9 +56,11 @@ class Phase(Enum):
 
 
 class TrajectoryPublisher(Node):
-    """Publishes the trajectory whenever the controller holds the arm, as often as asked.
+    """
+    Publishes the trajectory when the controller holds the arm, a given number of times.
 
-    All times are those of the controller's states, so that a simulation may run at any pace.
+    All times are by the stamps of the controller's states, so that a simulation may run at any
+    pace.
     """
 
     def __init__(self) -> None:
@@ -119,7 +121,7 @@ class TrajectoryPublisher(Node):
             self._fail("the controller is in fault; its log says why")
         if state.mode != ControllerState.HOLDING:
             return
-        # Whoever stopped the arm does not want it to set off again.
+        # If somebody stopped the arm, it must not start again.
         stopped_early = now - self._since < self._end - _ACCEPTANCE_TIME
         self._left -= 1
         done = stopped_early or self._left == 0
@@ -134,15 +136,21 @@ class TrajectoryPublisher(Node):
 
 
 def with_lead_in(motion: JointMotion, start: FloatArray, duration: float) -> JointMotion:
-    """Put a rest at another posture before a motion.
+    """
+    Prepend a knot at rest at a start posture to a motion.
 
     Parameters
     ----------
     motion : JointMotion
+        Motion to extend.
     start : ndarray of shape (n_joints,)
-        Posture to set off from, rad.
+        Start posture, rad.
     duration : float
         Time from there to the motion's first knot, s.
+
+    Returns
+    -------
+    JointMotion
     """
     rest = np.zeros_like(start)
     return JointMotion(
@@ -154,7 +162,7 @@ def with_lead_in(motion: JointMotion, start: FloatArray, duration: float) -> Joi
 
 
 def trajectory_message(joints: Sequence[str], motion: JointMotion) -> JointTrajectory:
-    """Return a motion as a trajectory that starts at once."""
+    """Return a motion as a trajectory message that starts at once."""
     message = JointTrajectory(joint_names=list(joints))
     for time, position, velocity, acceleration in zip(*motion, strict=True):
         sec, nanosec = divmod(round(1e9 * time), 10**9)

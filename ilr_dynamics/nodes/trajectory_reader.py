@@ -1,10 +1,11 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""A serialised JointTrajectory to a path, without an object for each point.
+"""
+Reader of a serialised JointTrajectory, without a Python object for each point.
 
-rclpy makes a message of Python objects in 10 microseconds a point and more: a long trajectory
-would hold up the control loop for many cycles. Where all points have the same fields, which is
-what can be followed, their serialised forms are alike too and one array shows them all.
+rclpy needs 10 microseconds and more per point to make a message of Python objects: a long
+trajectory would delay the control loop for many cycles. In a trajectory that can be followed all
+points have the same fields, so their serialised forms have equal layout and form one array.
 """
 
 from __future__ import annotations
@@ -32,37 +33,39 @@ _MAX_NAME = 256
 def read_trajectory(
     data: bytes, joints: Sequence[str], *, max_points: int, allow_linear: bool = False
 ) -> tuple[JointPath, float | None]:
-    """Read a trajectory by joint name.
+    """
+    Read a trajectory by joint name.
 
     Parameters
     ----------
     data : bytes
-        A serialised trajectory_msgs/JointTrajectory.
+        Serialised trajectory_msgs/JointTrajectory.
     joints : sequence of str
         All joints of the arm, in the order of the path's columns.
     max_points : int
-        Of a trajectory.
+        Largest number of points.
     allow_linear : bool
-        Accept positions alone.
+        Whether trajectories of positions alone are accepted.
 
     Returns
     -------
     path : JointPath
+        Path through the points.
     start : float or None
-        Time of its start, s; None for at once, which a stamp of zero means.
+        Start time, s; None (a stamp of zero): at once.
 
     Raises
     ------
     TrajectoryError
-        If the message is empty or too long, its joints are others, its fields are incomplete, or
-        the path itself is malformed.
+        If the message is empty or too long, it has other joints, its fields are incomplete, or
+        the path is malformed.
     """
     if data[:2] != _LITTLE_ENDIAN_CDR:
         raise TrajectoryError(
             f"the trajectory is encoded as {data[:2]!r}: expected {_LITTLE_ENDIAN_CDR!r}, CDR "
             "with the low bytes first"
         )
-    # Alignment counts from behind the four bytes that say how the rest is encoded.
+    # Alignment is relative to the end of the four-byte encapsulation header.
     reader = _Reader(data[4:])
     sec, nanosec = reader.numbers("iI")
     reader.text()
@@ -99,28 +102,28 @@ def read_trajectory(
 
 
 class _Reader:
-    """Reads little-endian CDR from its start on; whatever is missing is a `TrajectoryError`."""
+    """Sequential parser of little-endian CDR; missing data raise a `TrajectoryError`."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._place = 0
 
     def numbers(self, kinds: str) -> tuple[int, ...]:
-        """Numbers of four bytes each, by struct's letters."""
+        """Read numbers of four bytes each, given by struct's format characters."""
         place = _aligned(self._place, 4)
         self._place = place + 4 * len(kinds)
         self._require(self._place)
         return struct.unpack_from(f"<{kinds}", self._data, place)
 
     def count(self, kind: str, largest: int) -> int:
-        """Length of a sequence."""
+        """Read the length of a sequence."""
         (count,) = self.numbers("I")
         if count > largest:
             raise TrajectoryError(f"the trajectory has {count} {kind}: expected at most {largest}")
         return count
 
     def text(self) -> str:
-        """A string."""
+        """Read a string."""
         size = self.count("bytes in a name", _MAX_NAME)
         start = self._place
         self._place += size
@@ -128,11 +131,12 @@ class _Reader:
         return self._data[start : self._place].rstrip(b"\0").decode(errors="replace")
 
     def points(self, n_points: int) -> tuple[FloatArray, dict[str, FloatArray]]:
-        """Times (n_points,), s, and the fields that are used, (n_points, 0 or more), by name."""
+        """Read times (n_points,), s, and the fields in use, (n_points, 0 or more), by name."""
         first = self._point()
         blocks = [(first, self._rows(first, 1))]
         if n_points > 1:
-            # From the second on all stand alike; the first may begin at another place.
+            # All points from the second on have equal layout; that of the first may differ by
+            # alignment.
             second = self._point(first.sizes)
             rows = self._rows(second, n_points - 1)
             _check_sizes(second, rows)
@@ -146,7 +150,7 @@ class _Reader:
         return stamps[:, 0] + 1e-9 * stamps[:, 1], fields
 
     def _point(self, sizes: Sequence[int] | None = None) -> _Point:
-        """Walk through a point, with the sizes it has or those it should have."""
+        """Find the layout of a point, by its own field sizes or by those it should have."""
         begin = _aligned(self._place, 4)
         found, counts, values = [], [], []
         for k in range(len(_FIELDS)):
@@ -162,10 +166,10 @@ class _Reader:
         return _Point(begin, self._place - begin, tuple(found), counts, values, time)
 
     def _rows(self, point: _Point, n_points: int) -> NDArray[np.uint8]:
-        """Bytes of points that stand as one does, (n_points or as many as there are, length)."""
-        there = min(n_points, (len(self._data) - point.begin) // point.length)
-        size = there * point.length
-        return np.frombuffer(self._data, np.uint8, size, point.begin).reshape(there, point.length)
+        """Return the bytes of at most n_points points of one layout, (n, length)."""
+        n = min(n_points, (len(self._data) - point.begin) // point.length)
+        size = n * point.length
+        return np.frombuffer(self._data, np.uint8, size, point.begin).reshape(n, point.length)
 
     def _require(self, end: int) -> None:
         if end > len(self._data):
@@ -176,7 +180,7 @@ class _Reader:
 
 @dataclass(frozen=True)
 class _Point:
-    """Where a point and what it holds stand: begin in the data, all else from there on, bytes."""
+    """Layout of a point: its begin in the data, and offsets of its parts from there, bytes."""
 
     begin: int
     length: int
@@ -187,7 +191,7 @@ class _Point:
 
 
 def _check_sizes(point: _Point, rows: NDArray[np.uint8]) -> None:
-    """Find the first point whose fields are of other sizes: up to there all stand alike."""
+    """Refuse points with other field sizes; up to the first of these the layout is equal."""
     counts = np.hstack([_columns(rows, at, 1, "<u4") for at in point.counts])
     other = counts != point.sizes
     if other.any():
@@ -199,7 +203,7 @@ def _check_sizes(point: _Point, rows: NDArray[np.uint8]) -> None:
 
 
 def _columns(rows: NDArray[np.uint8], start: int, n: int, kind: str) -> NDArray[Any]:
-    """Numbers that stand at one place in each row, (len(rows), n)."""
+    """Return n numbers at the same offset in each row, (len(rows), n)."""
     size = np.dtype(kind).itemsize
     return np.ascontiguousarray(rows[:, start : start + n * size]).view(kind).reshape(len(rows), n)
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Node /visualizer: the arm, its tool point's paths, its torques, and what the model knows."""
+"""Node /visualizer: markers of the arm, its tool point's paths, its torques and its model."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _LOG_PERIOD = 1.0
 
 
 class Visualizer(Node):
-    """Markers and paths, made anew at a steady rate while somebody looks at them."""
+    """Node that publishes markers and paths at a steady rate while there are subscribers."""
 
     def __init__(self) -> None:
         super().__init__("visualizer")
@@ -68,7 +68,7 @@ class Visualizer(Node):
             name: self.create_publisher(Path, f"~/{name}_path", qos.STATUS) for name in _COLOURS
         }
         if values["arm_markers"]:
-            # Raw, because of 500 joint states a second only those drawn are worth reading.
+            # Raw: of 500 joint states per second only those that are drawn are deserialised.
             self.create_subscription(
                 JointState,
                 values["state.topic"],
@@ -122,7 +122,7 @@ class Visualizer(Node):
                 publisher.publish(self._trails[name].path)
 
     def _state_markers(self) -> list[Marker]:
-        """Torques, confidence and local models as the controller last told."""
+        """Markers of torques, confidence and local models in the last controller state."""
         state = self._state
         if state is None or state.mode == ControllerState.WAITING:
             return []
@@ -136,10 +136,10 @@ class Visualizer(Node):
                 state.pd_torque,
             )
         ]
-        told = [vector for vector in vectors if vector is not None]
-        if len(told) < len(vectors):
+        known = [vector for vector in vectors if vector is not None]
+        if len(known) < len(vectors):
             return []
-        position, velocity, acceleration, feedforward, pd = told
+        position, velocity, acceleration, feedforward, pd = known
         learned = bool(state.model) and state.controller == "ilr"
         text = f"{_MODES[state.mode]}, {state.controller}"
         if learned:
@@ -161,7 +161,7 @@ class Visualizer(Node):
         ]
 
     def _posed_arm(self) -> list[Marker]:
-        """Markers of the arm in its newest posture; none unless that is known."""
+        """Markers of the arm in its newest posture; none if it is not known."""
         if self._joint_state is None:
             return []
         state = deserialize_message(self._joint_state, JointState)

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Node /wam_simulator: stands in for the arm and its driver."""
+"""Node /wam_simulator: simulates the arm and its driver."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from ilr_dynamics.exceptions import IlrDynamicsError, InvalidDataError, InvalidP
 from ilr_dynamics.nodes import qos
 from ilr_dynamics.nodes.diagnostics import diagnostic_array
 from ilr_dynamics.nodes.event_log import EventLog
-from ilr_dynamics.nodes.garbage import QuietCollector
+from ilr_dynamics.nodes.garbage import ScheduledCollector
 from ilr_dynamics.nodes.middleware import avoid_shared_memory, shared_memory_warning
 from ilr_dynamics.nodes.parameter_table import changed, declare, read
 from ilr_dynamics.nodes.parameters import WAM_SIMULATOR
-from ilr_dynamics.nodes.prompt_executor import PromptExecutor
+from ilr_dynamics.nodes.priority_executor import PriorityExecutor
 from ilr_dynamics.nodes.realtime import take_realtime_priority
 from ilr_dynamics.nodes.robot_model import load_arm
 from ilr_dynamics.nodes.shutdown import StopRequest
@@ -43,19 +43,20 @@ from ilr_dynamics.robot.simulated_arm import SimulatedArm
 
 __all__ = ["WamSimulator", "main"]
 
-# A delay up to this is caught up with; after a longer one time goes on from there.
+# Largest delay that is made up for, s; after a longer one the simulation continues from there.
 _LARGEST_LAG = 0.01
-# Joint states are sensor data and may get lost; in lock-step that would stop time for good.
+# Time after which a joint state is repeated, s: a lost one would stop lock-step for good.
 _REPEAT_PERIOD = 0.2
 _SAME_TIME = 1e-6
 
 
 class WamSimulator(Node):
-    """Joint states out, torques in, the simulated arm in between.
+    """
+    Node that publishes joint states of the simulated arm and subscribes to its torques.
 
-    The stamps of the joint states count the control cycles from the start of the node, in real
-    time and in lock-step, and go on over a reset. Without torques the brakes hold the arm and
-    joint states go out at the real-time rate.
+    The stamps of the joint states count the control cycles since the start of the node, in real
+    time and in lock-step, and continue across a reset. Without torques the brakes hold the arm
+    and joint states are published at the real-time rate.
     """
 
     def __init__(self) -> None:
@@ -78,7 +79,7 @@ class WamSimulator(Node):
         self.create_timer(self._values["diagnostics.period"], self._publish_diagnostics)
         self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._apply_parameters)
-        # The first line a process logs takes 50 ms: it must not fall into a cycle.
+        # The first log line of a process takes 50 ms and must not delay a cycle.
         pace = "lock-step" if self._values["lock_step"] else "real time"
         self._log.info("pace", f"simulating {self._values['robot']} in {pace}")
         if refusal := take_realtime_priority(self._values["realtime_priority"]):
@@ -87,9 +88,9 @@ class WamSimulator(Node):
             self._log.warning("middleware", warning)
 
     def run(self, stop: StopRequest) -> None:
-        """Simulate until asked to stop."""
-        executor = PromptExecutor(self)
-        collector = QuietCollector(round(1.0 / self._arm.plant.config.cycle))
+        """Simulate until a stop is requested."""
+        executor = PriorityExecutor(self)
+        collector = ScheduledCollector(round(1.0 / self._arm.plant.config.cycle))
         collector.start()
         while not stop:
             self._publish_state()
@@ -104,7 +105,7 @@ class WamSimulator(Node):
             JointState if named else Float64MultiArray,
             self._values["command.topic"],
             self._on_torque if named else self._on_bare_torque,
-            # In lock-step time waits for each torque.
+            # Reliable in lock-step, which waits for each torque.
             qos.COMMAND if self._values["lock_step"] else qos.COMMAND_IN_TIME,
         )
 
@@ -131,8 +132,8 @@ class WamSimulator(Node):
         message.effort = array("d", measurement.torque)
         self._states.publish(message)
 
-    def _wait(self, executor: PromptExecutor, stop: StopRequest) -> None:
-        """Take messages until the cycle is over."""
+    def _wait(self, executor: PriorityExecutor, stop: StopRequest) -> None:
+        """Handle messages until the cycle is over."""
         now = time.monotonic()
         self._due = max(self._due + self._period(), now - _LARGEST_LAG)
         self._answered = False
@@ -143,7 +144,7 @@ class WamSimulator(Node):
             end = self._due if self._answered else max(self._due, answer_due)
             now = time.monotonic()
             if now >= end:
-                # Time stands still for one missing answer, not for each of those that follow.
+                # Lock-step waits for one missing answer, not for each one that follows.
                 self._answers_come &= self._answered or not waits
                 return
             if waits and not self._answered and now >= repeat_due:
@@ -152,7 +153,7 @@ class WamSimulator(Node):
             executor.spin_once(self._torques, min(end - now, _REPEAT_PERIOD))
 
     def _period(self) -> float:
-        """Real time that a cycle takes at least, s."""
+        """Shortest real time of a cycle, s."""
         cycle = self._arm.plant.config.cycle
         factor = self._values["real_time_factor"]
         if factor > 0.0:
@@ -171,15 +172,15 @@ class WamSimulator(Node):
         self._take(1e-9 * (10**9 * stamp.sec + stamp.nanosec - self._start), torque)
 
     def _on_bare_torque(self, message: Float64MultiArray) -> None:
-        # In the order of the joints; without a stamp it passes for the answer to the newest state.
+        # In the order of the joints; without a stamp it counts as the answer to the newest state.
         self._take(self._arm.time, np.array(message.data))
 
     def _take(self, answered: float, torque: FloatArray) -> None:
-        """Hand a torque to the driver, with the time of the joint state that it answers, s."""
+        """Pass a torque to the driver, with the time of the joint state that it answers, s."""
         event = self._arm.command(answered, torque)
         self._report(event)
         self._answered |= abs(answered - self._arm.time) < _SAME_TIME
-        # A late torque shows that somebody answers, however slowly, so the next one is waited for.
+        # A late torque shows that a controller answers, if slowly: wait for the next one.
         self._answers_come |= event is None or event.kind is EventKind.LATE
 
     def _report(self, event: DriverEvent | None) -> None:
@@ -192,7 +193,7 @@ class WamSimulator(Node):
 
     def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._arm.reset()
-        # No answer to wait for any more, neither in this cycle nor in the next.
+        # Do not wait for an answer, neither in this cycle nor in the next.
         self._answered, self._answers_come = True, False
         response.success = True
         response.message = "the arm is in its start posture, brakes on"
@@ -233,7 +234,7 @@ def _check_pace(values: Mapping[str, Any]) -> None:
 
 
 def main(args: list[str] | None = None) -> int:
-    """Simulate until SIGINT or SIGTERM; 1 if the parameters are no good."""
+    """Simulate until SIGINT or SIGTERM; 1 if the parameters are not valid."""
     avoid_shared_memory()
     if not start_ros("wam_simulator", WAM_SIMULATOR, args):
         return 1

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings: rosbag2 files to training samples of inverse dynamics, and back."""
+"""Recordings: readers and writer of rosbag2 files, and training samples of inverse dynamics."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Raw messages of a rosbag2, in sqlite3 or MCAP storage, folder or single file."""
+"""Reader of a rosbag2, a folder or a single file, in sqlite3 or MCAP storage."""
 
 from __future__ import annotations
 
@@ -25,39 +25,40 @@ from ilr_dynamics.recording.bag_metadata import (
 )
 from ilr_dynamics.recording.compression import is_packed, unpack_file
 from ilr_dynamics.recording.mcap import read_mcap
-from ilr_dynamics.recording.message_collector import BagLimits, MessageCollector, MessageTaker
+from ilr_dynamics.recording.message_collector import BagLimits, MessageCollector, MessageConsumer
 from ilr_dynamics.recording.sqlite import read_sqlite
 
 __all__ = ["DEFAULT_LIMITS", "Bag", "Progress", "ignore_progress", "read_bag"]
 
 DEFAULT_LIMITS = BagLimits()
 
-# Of the free disk space, what a file may take that is compressed as a whole while it is read.
+# Largest share of the free disk space for the temporary copy of a compressed file.
 SHARE_OF_DISK = 0.5
 
 Progress = Callable[[float], None]
-"""Called with the share of a recording that is read."""
+"""Callback with the share of a recording that has been read."""
 
 
 def ignore_progress(share: float) -> None:
-    """Report progress to nobody."""
+    """Discard a report of progress."""
 
 
 @dataclass(frozen=True)
 class Bag:
     """
-    What a bag says of itself and of its messages.
+    Contents of a bag, except for the messages.
 
     Attributes
     ----------
     types : mapping of str to str
-        Message type of every topic in the bag, also of those that were not read.
+        Message type of every topic in the bag, including those that were not read.
     annotations : mapping of str to str
-        Free text entries of the bag's metadata; for a single file those of the bag that it is
-        in.
+        Free text entries of the bag's metadata; for a single file those of the bag that contains
+        it.
     places : callable of str
-        Gives of each message on a topic which one it was of all those read, in the order in which
-        they were written: receipt is by a clock that may be set.
+        Returns, for each message on a topic, its index among all messages read in the order in
+        which they were written. Times of receipt do not give that order, as their clock may be
+        set.
     """
 
     types: Mapping[str, str]
@@ -67,7 +68,7 @@ class Bag:
 
 def read_bag(
     uri: str | Path,
-    takers: Mapping[str, MessageTaker],
+    consumers: Mapping[str, MessageConsumer],
     limits: BagLimits = DEFAULT_LIMITS,
     directories: Sequence[str | Path] | None = None,
     progress: Progress = ignore_progress,
@@ -75,22 +76,22 @@ def read_bag(
     """
     Read the serialised messages of some topics of a bag.
 
-    Only the topics asked for are looked into, so types unknown here do no harm elsewhere in the
-    bag. Their messages are handed on while the files are read: nothing of these is kept.
+    Only messages of these topics are decoded, so other topics may have unknown types. The messages
+    are passed on while the files are read; none is kept here.
 
     Parameters
     ----------
     uri : str or Path
         Folder of a rosbag2, or one of its ``.mcap`` or ``.db3`` files.
-    takers : mapping of str to MessageTaker
-        Absolute topic names, and who takes the messages, in the order of writing. Where an error
-        is raised, some have been taken.
+    consumers : mapping of str to MessageConsumer
+        Consumers by absolute topic name. They get the messages in the order of writing; if an
+        error is raised, they have got some.
     limits : BagLimits
-        Refuse larger recordings.
+        Limits beyond which a recording is refused.
     directories : sequence of str or Path, or None
-        Where the bag and its files must lie, links followed; None: anywhere.
+        Allowed directories of the bag and its files, links followed; None: any.
     progress : Progress
-        Called as the work proceeds.
+        Callback for progress.
 
     Returns
     -------
@@ -99,15 +100,15 @@ def read_bag(
     Raises
     ------
     RecordingError
-        The bag is missing, unfinished, empty, damaged, truncated or too large.
+        If the bag is missing, unfinished, empty, damaged, truncated or too large.
     FileAccessError
-        The bag or one of its files lies outside the allowed directories.
+        If the bag or one of its files is outside the allowed directories.
     """
     path = _existing_bag(uri, directories)
-    collector = MessageCollector(takers, limits)
+    collector = MessageCollector(consumers, limits)
     metadata = None
-    # Parsers report damage by whatever they trip over (struct.error, UnicodeDecodeError,
-    # sqlite3.Error, zstd.ZstdError ...): any exception means that the file is not a sound bag.
+    # Parsers report damage by many exceptions (struct.error, UnicodeDecodeError, sqlite3.Error,
+    # zstd.ZstdError ...): any one means that the file is not a valid bag.
     try:
         if path.is_dir():
             metadata = read_metadata(resolve_allowed(path / METADATA_FILE, directories))
@@ -115,7 +116,7 @@ def read_bag(
         else:
             _read_file(path, STORAGE_SUFFIXES[path.suffix], collector, progress)
             metadata = _metadata_of_file(path, directories)
-        collector.hand_on()
+        collector.flush()
     except (FileAccessError, MemoryError):
         raise
     except RecordingError as error:
@@ -137,7 +138,7 @@ def read_bag(
 
 
 def _existing_bag(uri: str | Path, directories: Sequence[str | Path] | None) -> Path:
-    """Path of the bag, if there is something at the URI that can be one."""
+    """Return the path of the bag, if the file or folder at the URI can be one."""
     missing = RecordingError(
         f"recording {str(uri)!r} does not exist; expected the folder of a rosbag2 or one of "
         "its .mcap or .db3 files"
@@ -202,8 +203,8 @@ def _read_folder(
 
         with _unpacked(path, collector) as unpacked:
             _read_file(unpacked, metadata.storage, collector, report)
-    # An MCAP file marks its end, so that its metadata may be wrong (as tools leave them); of an
-    # SQLite file nobody knows whether messages are missing.
+    # Only for SQLite, where nothing else shows that messages are missing. An MCAP file marks its
+    # end, and some tools leave wrong counts in its metadata.
     if collector.n_kept < expected and metadata.storage != "mcap":
         raise RecordingError(
             f"truncated: {collector.n_kept} messages on {', '.join(topics)}; expected {expected} "
@@ -212,7 +213,7 @@ def _read_folder(
 
 
 def _existing_name(path: Path) -> Path:
-    """Where a file is that tools have packed or unpacked without a word in the metadata."""
+    """Return the path of a file whose compression tools have changed but not its metadata."""
     if path.exists():
         return path
     other = path.name.removesuffix(PACKED_SUFFIX)
@@ -221,19 +222,20 @@ def _existing_name(path: Path) -> Path:
 
 
 def _metadata_of_file(path: Path, directories: Sequence[str | Path] | None) -> BagMetadata | None:
-    """Metadata beside a storage file that are its own; None without, or if they cannot be read.
-
-    They name it; or, as it was renamed, the only file that they name is not there.
     """
-    beside = path.parent / METADATA_FILE
-    if not beside.exists():
+    Metadata in the folder of a storage file, if they describe it and can be read; else None.
+
+    They describe it if they name it or if it was renamed: then the only file they name is missing.
+    """
+    metadata_path = path.parent / METADATA_FILE
+    if not metadata_path.exists():
         return None
     try:
-        metadata = read_metadata(resolve_allowed(beside, directories))
+        metadata = read_metadata(resolve_allowed(metadata_path, directories))
     except RecordingError:
-        # Whoever names the file itself may do so because of them.
+        # Naming the storage file itself is a way to read a bag whose metadata are damaged.
         return None
-    # Tools pack and unpack without a word in the metadata, as of folders.
+    # As for folders, tools may have compressed or unpacked it but not changed the metadata.
     names = {name.removesuffix(PACKED_SUFFIX) for name in metadata.files}
     named = path.name.removesuffix(PACKED_SUFFIX) in names
     renamed = len(names) == 1 and not _existing_name(path.parent / metadata.files[0]).exists()
@@ -248,7 +250,7 @@ def _check_size(size: int, collector: MessageCollector) -> None:
 
 def _read_file(path: Path, storage: str, collector: MessageCollector, progress: Progress) -> None:
     _check_size(path.stat().st_size, collector)
-    # SQLite opens the file itself; a pipe or a device is refused here for both.
+    # SQLite opens the file by itself, but pipes and devices are refused here for both formats.
     with open_regular(path, collector.limits.max_bytes) as file:
         if storage == "mcap":
             read_mcap(file, collector, progress)
@@ -258,13 +260,13 @@ def _read_file(path: Path, storage: str, collector: MessageCollector, progress: 
 
 @contextmanager
 def _unpacked(path: Path, collector: MessageCollector) -> Iterator[Path]:
-    """The file, or if it is compressed as a whole what it unpacks to, as long as it is read."""
+    """Yield the path of the file, or of a temporary unpacked copy if it is compressed."""
     limit = collector.limits.max_bytes
     with open_regular(path, limit) as packed, tempfile.NamedTemporaryFile() as file:
         if not is_packed(packed):
             yield path
             return
-        # Whoever else writes to the disk must not find it full.
+        # Leave room on the disk for other programs.
         room = int(SHARE_OF_DISK * shutil.disk_usage(file.name).free)
         collector.count_unpacked(unpack_file(packed, file, min(limit, room)))
         file.flush()

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The metadata.yaml of a rosbag2 folder."""
+"""Reader of the metadata.yaml of a rosbag2 folder."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from ilr_dynamics.recording.message_collector import absolute_topic
 __all__ = ["METADATA_FILE", "STORAGE_SUFFIXES", "BagMetadata", "read_metadata"]
 
 METADATA_FILE = "metadata.yaml"
-# A kilobyte a topic or two.
+# Largest size of the file; it holds one or two kilobytes per topic.
 MAX_BYTES = 1024**2
 MAX_FILES = 10_000
 NEWEST_VERSION = 9
-# Characters of what a file says that an error repeats.
+# Longest part of the file that an error message repeats, in characters.
 MAX_SHOWN = 500
 STORAGE_SUFFIXES = {".mcap": "mcap", ".db3": "sqlite3"}
 STORAGES = tuple(STORAGE_SUFFIXES.values())
 PACKED_SUFFIX = ".zstd"
-REINDEX = "ros2 bag reindex FOLDER makes it anew from the files that are there"
+REINDEX = "ros2 bag reindex FOLDER creates it from the files that exist"
 COMPRESSION_MODES = ("none", "file", "message")
-# From libyaml, where it is there.
+# The faster loader from libyaml, where it is installed.
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True)
 class BagMetadata:
     """
-    What the metadata say of a bag.
+    Metadata of a bag.
 
     Attributes
     ----------
@@ -45,11 +45,11 @@ class BagMetadata:
     files : tuple of str
         Names of the storage files in the folder, in order.
     compression : str
-        "none", or whether each "file" or each "message" was compressed (by zstd).
+        "none", "file" or "message": whether files or messages were compressed (by zstd).
     types : mapping of str to str
         Message type of each topic.
     counts : mapping of str to int
-        Messages on each topic.
+        Number of messages on each topic.
     annotations : mapping of str to str
         Free text entries.
     """
@@ -69,14 +69,18 @@ def read_metadata(path: Path) -> BagMetadata:
     Parameters
     ----------
     path : Path
-        The file.
+        Path of the file.
+
+    Returns
+    -------
+    BagMetadata
 
     Raises
     ------
     RecordingError
-        They are damaged, too large, or of a version that is not known here.
+        If the file is damaged, too large, or of an unknown version.
     FileAccessError, OSError
-        They cannot be opened.
+        If it cannot be opened.
     """
     with open_regular(path, MAX_BYTES) as file:
         text = file.read(MAX_BYTES)
@@ -91,7 +95,7 @@ def read_metadata(path: Path) -> BagMetadata:
 
 
 def _load(text: bytes) -> Any:
-    # Merged again and again, a few aliases make a mapping of any size; rosbag2 writes none.
+    # Nested aliases could expand a small file to a mapping of any size; rosbag2 writes none.
     for event in yaml.parse(text, Loader=LOADER):
         if isinstance(event, yaml.AliasEvent):
             raise ValueError("it has aliases; expected none")
@@ -102,7 +106,7 @@ def _metadata(values: Any) -> BagMetadata:
     version = _integer(values["version"], "version")
     if version > NEWEST_VERSION:
         raise ValueError(f"version is {version}; expected at most {NEWEST_VERSION}")
-    # Older versions have paths relative to where the bag was recorded: only the name counts.
+    # In older versions paths are relative to the folder of recording: only the name is used.
     files = tuple(PurePath(path).name for path in values["relative_file_paths"])
     if len(files) > MAX_FILES or len(set(files)) != len(files):
         raise ValueError(f"relative_file_paths must be at most {MAX_FILES}, of different names")
@@ -127,7 +131,7 @@ def _metadata(values: Any) -> BagMetadata:
 
 
 def _storage_of(files: tuple[str, ...]) -> str:
-    """Storage by the files' names, for metadata that do not say it, as after a reindex."""
+    """Storage by the names of the files, for metadata that lack it, as after a reindex."""
     suffixes = {PurePath(name.removesuffix(PACKED_SUFFIX)).suffix for name in files}
     if len(suffixes) != 1 or not suffixes <= STORAGE_SUFFIXES.keys():
         raise ValueError(

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Unpacking what may be made to unpack without end."""
+"""Decompression of untrusted zstd and lz4 data up to a maximal size."""
 
 from __future__ import annotations
 
@@ -28,22 +28,26 @@ ZSTD_MAGIC = bytes.fromhex("28b52ffd")
 
 def unpack(data: bytes | memoryview, compression: str, max_size: int) -> bytes:
     """
-    Decompress data, and no more of it than is allowed.
+    Decompress data, up to a maximal size.
 
     Parameters
     ----------
     data : bytes
-        One or more frames.
+        One or more compressed frames.
     compression : {"", "zstd", "lz4"}
-        Empty: not compressed.
+        Compression; empty: none.
     max_size : int
-        Largest result, in bytes.
+        Largest size of the result, in bytes.
+
+    Returns
+    -------
+    bytes
 
     Raises
     ------
     RecordingError
-        The compression is unknown, the data end early or hold more. Other damage raises what the
-        decompressor raises.
+        If the compression is unknown, the data end early or the result is too large. Other damage
+        raises exceptions of the decompressor.
     """
     if compression == "":
         if len(data) > max_size:
@@ -59,7 +63,7 @@ def unpack(data: bytes | memoryview, compression: str, max_size: int) -> bytes:
     while rest:
         frame = DECOMPRESSORS[compression]()
         while not frame.eof:
-            # One byte more than allowed tells apart what fits from what does not.
+            # One byte more than allowed shows that the result is too large.
             part = frame.decompress(rest, max_length=min(BLOCK, max_size + 1 - size))
             rest = b""
             size += len(part)
@@ -73,7 +77,7 @@ def unpack(data: bytes | memoryview, compression: str, max_size: int) -> bytes:
 
 
 def is_packed(file: IO[bytes]) -> bool:
-    """Whether a file, open at its start, begins as zstd's do, whatever its name says."""
+    """Whether a file, open at its start, begins with zstd's magic number, whatever its name."""
     magic = file.read(len(ZSTD_MAGIC))
     file.seek(0)
     return magic == ZSTD_MAGIC
@@ -81,14 +85,19 @@ def is_packed(file: IO[bytes]) -> bool:
 
 def unpack_file(source: IO[bytes], target: IO[bytes], max_size: int) -> int:
     """
-    Decompress a zstd file into another one and return its size; errors as for `unpack`.
+    Decompress a zstd file into another one; errors are those of `unpack`.
 
     Parameters
     ----------
     source, target : binary file
-        Open for reading and for writing.
+        Files open for reading and for writing.
     max_size : int
-        Largest result, in bytes.
+        Largest size of the result, in bytes.
+
+    Returns
+    -------
+    int
+        Size of the result, in bytes.
     """
     size = 0
     with zstd.open(source, "rb") as stream:

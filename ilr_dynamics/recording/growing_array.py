@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays whose length is not known before their rows are there."""
+"""Array that grows block by block without a second copy in memory."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from numpy.typing import DTypeLike, NDArray
 
 __all__ = ["GrowingArray"]
 
-# Rows by which an array grows at least, and the share of those it has: each growth fills the new
-# rows with zeros, which takes real memory.
+# Smallest growth of an array, in rows and as the divisor of its length. Growth is small because
+# new rows are filled with zeros, which takes physical memory.
 LEAST_ROWS, SHARE = 1 << 14, 32
 
 
 class GrowingArray:
     """
-    Rows, appended block by block.
+    Array to which rows are appended block by block.
 
     Parameters
     ----------
-    dtype
-        Of the numbers.
+    dtype : dtype
+        Type of the numbers.
     n_columns : int or None
-        None: a row is one number.
+        Number of columns; None: the array is one-dimensional.
     expected : int
-        Rows that will come at most, if that is known: as long as they have not, they take no real
+        Largest number of rows, if that is known. Until they are appended they take no physical
         memory.
     """
 
@@ -37,7 +37,7 @@ class GrowingArray:
         self._n = 0
 
     def __len__(self) -> int:
-        """Rows appended."""
+        """Number of rows appended."""
         return self._n
 
     @property
@@ -54,15 +54,15 @@ class GrowingArray:
         """Append rows, which are converted to the array's type."""
         end = self._n + len(values)
         if end > len(self._rows):
-            # Of a large array the kernel moves the pages and not their content, so that the
-            # array is never there twice. Nobody else may hold a view: `finish` gives the first.
+            # The kernel moves the pages of a large array rather than their content, so there is
+            # never a second copy. No view may exist: the first one is that of `finish`.
             more = max(LEAST_ROWS, end // SHARE)
             self._rows.resize((end + more, *self._rows.shape[1:]), refcheck=False)
         self._rows[self._n : end] = values
         self._n = end
 
     def finish(self) -> NDArray[Any]:
-        """Return the rows, and hold none any more."""
+        """Return the rows and release them."""
         rows, n = self._rows, self._n
         self._rows, self._n = np.empty((0, *rows.shape[1:]), dtype=rows.dtype), 0
         rows.resize((n, *rows.shape[1:]), refcheck=False)

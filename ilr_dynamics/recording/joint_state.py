@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""sensor_msgs/JointState: CDR to and from arrays in a given order of joints."""
+"""Decoder and encoder of sensor_msgs/JointState: CDR to arrays in a given order of joints."""
 
 from __future__ import annotations
 
@@ -38,27 +38,27 @@ JOINT_STATE = "sensor_msgs/msg/JointState"
 
 NANOSECONDS = 1_000_000_000
 
-# Seven digits say all that a driver knows of velocities and torques, and are half of the memory.
-# Positions are differentiated twice.
+# Velocities and torques of drivers have fewer than seven digits, so 32 bits save half of their
+# memory. Positions have 64, as they are differentiated twice.
 TYPES: dict[str, type[np.floating]] = {
     "position": np.float64,
     "velocity": np.float32,
     "effort": np.float32,
 }
-# Layouts of one size that are looked for, of each publisher one, and sizes of which they are kept.
+# Largest number of layouts per message size (one per publisher), and of sizes with stored layouts.
 MAX_LAYOUTS, MAX_SIZES = 8, 64
-# Messages that are decoded one by one, which takes some 40 us each: a minute's worth of them.
+# Largest number of messages that are decoded one by one, at some 40 us each.
 MAX_ALONE = 1_000_000
 
 
 @cache
 def typestore() -> Typestore:
-    """Definitions of ROS 2's messages; a tenth of the start of nodes that read no recordings."""
+    """Return the definitions of ROS 2's messages, loaded on first use: that is slow."""
     return get_typestore(Stores.ROS2_JAZZY)
 
 
 class Rejection(IntEnum):
-    """Why a joint state gives no sample; the lower-case name is what reports show."""
+    """Reason why a joint state gives no sample; reports show the name in lower case."""
 
     NONE = 0
     UNREADABLE = 1
@@ -78,8 +78,8 @@ class Rejection(IntEnum):
 
 
 def count_rejections(reasons: NDArray[np.uint8]) -> Counter[str]:
-    """Count the rejections of each kind, leaving out those that did not occur."""
-    # Most are none, and would be converted to 64 bits each.
+    """Count the rejections by reason, without reasons that did not occur."""
+    # Without NONE, which most are: bincount converts each value to 64 bits.
     counts = np.bincount(reasons[reasons != Rejection.NONE], minlength=len(Rejection))
     return Counter(
         {
@@ -100,11 +100,11 @@ class JointSeries:
     stamp : ndarray of shape (n,), int64
         Header stamp, ns.
     position, velocity, effort : ndarray of shape (n, n_joints)
-        rad, rad/s, Nm, of `TYPES`; NaN where the message has no (sound) value.
+        Values in rad, rad/s and Nm, of the `TYPES`; NaN where the message has no valid value.
     rejection : ndarray of shape (n,), uint8
-        Why the message cannot be used, as `Rejection`.
+        Reason why the message cannot be used, as `Rejection`.
     names : tuple of str
-        Joints named by the first readable message.
+        Names of the joints in the first readable message.
     """
 
     stamp: NDArray[np.int64]
@@ -128,7 +128,7 @@ def decode_joint_states(
     joints : sequence of str
         Order of the columns.
     required : collection of {"position", "velocity", "effort"}
-        Fields without which a message is of no use; the others may be empty.
+        Fields that a usable message must have; the others may be empty.
 
     Returns
     -------
@@ -143,14 +143,14 @@ def decode_joint_states(
 
 class JointStateBlock:
     """
-    What is known of some messages.
+    Decoded block of messages.
 
     Attributes
     ----------
     stamp : ndarray of shape (n,), int64
         Header stamp, ns.
     fields : dict of str to ndarray of shape (n, n_joints)
-        Position, velocity, effort, of `TYPES`; NaN where a message has no (sound) value.
+        Position, velocity, effort, of the `TYPES`; NaN where a message has no valid value.
     """
 
     def __init__(self, n: int, n_joints: int) -> None:
@@ -158,16 +158,16 @@ class JointStateBlock:
         self.fields: dict[str, NDArray[Any]] = {
             field: np.full((n, n_joints), np.nan, dtype=TYPES[field]) for field in FIELDS
         }
-        # Of the whole message, and of the fields that do not fit its names.
+        # Rejections of whole messages, and of fields whose size does not fit the names.
         self._flaw = np.zeros(n, dtype=np.uint8)
         self._flaws = {field: np.zeros(n, dtype=np.uint8) for field in FIELDS}
 
     def reject(self, rows: Any, reason: Rejection) -> None:
-        """Say that messages are of no use, whatever of them is required."""
+        """Reject messages whatever fields are required."""
         self._flaw[rows] = reason
 
-    def note_counts(self, rows: Any, n_names: int, counts: Mapping[str, int]) -> list[str]:
-        """Note how many values the fields of messages have; return those that can be taken."""
+    def check_sizes(self, rows: Any, n_names: int, counts: Mapping[str, int]) -> list[str]:
+        """Check the number of values of each field of messages; return the valid fields."""
         for field in FIELDS:
             if counts[field] != n_names:
                 wrong = Rejection.WRONG_SIZE if counts[field] else Rejection.MISSING_FIELD
@@ -175,7 +175,7 @@ class JointStateBlock:
         return [field for field in FIELDS if counts[field] == n_names]
 
     def rejection(self, required: Collection[str]) -> NDArray[np.uint8]:
-        """Why each message cannot be used if these fields are required, (n,)."""
+        """Return the `Rejection` of each message (n,) if these fields are required."""
         rejection = self._flaw.copy()
         finite = np.ones(len(rejection), dtype=bool)
         for field in FIELDS:
@@ -190,7 +190,7 @@ class JointStateBlock:
 
 class JointStateDecoder:
     """
-    Decodes messages block by block, by the layouts that it has met.
+    Decoder of messages, block by block, that reuses the layouts found so far.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ class JointStateDecoder:
     Attributes
     ----------
     names : tuple of str
-        Joints named by the first message that could be read.
+        Names of the joints in the first readable message.
     """
 
     def __init__(self, joints: Sequence[str]) -> None:
@@ -215,39 +215,48 @@ class JointStateDecoder:
         """
         Decode the next messages.
 
+        Parameters
+        ----------
+        messages : sequence of bytes
+            CDR of each message.
+
+        Returns
+        -------
+        JointStateBlock
+
         Raises
         ------
         RecordingError
-            Too many messages so far were laid out in ways of their own.
+            If too many messages so far share no layout with others.
         """
-        # What does not fit into 32 bits is infinite there, and rejected for that.
+        # A value too large for 32 bits becomes infinite, for which the message is rejected.
         with np.errstate(over="ignore"):
             return self._decode(messages)
 
     def _decode(self, messages: Sequence[bytes]) -> JointStateBlock:
         block = JointStateBlock(len(messages), self._n_joints)
-        alone = self._decode_alike(messages, block)
+        alone = self._decode_by_layout(messages, block)
         self._n_alone += len(alone)
         if self._n_alone > MAX_ALONE:
             raise RecordingError(
-                f"more than {MAX_ALONE} joint states are unreadable, or laid out in ways of their "
-                "own; expected those of a few publishers"
+                f"more than {MAX_ALONE} joint states are unreadable, or each has another layout; "
+                "expected those of a few publishers"
             )
         for row in alone:
             self._decode_one(messages[row], row, block)
         if not self._any_read:
-            self._take_names(messages, block)
+            self._set_names(messages, block)
         return block
 
-    def _take_names(self, messages: Sequence[bytes], block: JointStateBlock) -> None:
-        """Note the joints of the first message that can be read."""
+    def _set_names(self, messages: Sequence[bytes], block: JointStateBlock) -> None:
+        """Set the names to those of the first readable message."""
         readable = np.flatnonzero(block.rejection(()) != Rejection.UNREADABLE)
         if readable.size:
             message: Any = typestore().deserialize_cdr(messages[int(readable[0])], JOINT_STATE)
             self.names, self._any_read = tuple(message.name), True
 
-    def _decode_alike(self, messages: Sequence[bytes], block: JointStateBlock) -> list[int]:
-        """Decode messages that have a layout in common; return the rows of the others."""
+    def _decode_by_layout(self, messages: Sequence[bytes], block: JointStateBlock) -> list[int]:
+        """Decode messages that share a layout; return the rows of the others."""
         by_size: dict[int, list[int]] = {}
         for row, size in enumerate(map(len, messages)):
             by_size.setdefault(size, []).append(row)
@@ -265,7 +274,7 @@ class JointStateDecoder:
         messages: Sequence[bytes],
         block: JointStateBlock,
     ) -> list[int]:
-        """Decode messages of one size, by the layouts known and at most a few new ones."""
+        """Decode messages of one size, by known layouts and at most a few new ones."""
         size = data.shape[1]
         layouts = self._known_layouts(size)
         left = np.ones(len(rows), dtype=bool)
@@ -275,39 +284,39 @@ class JointStateDecoder:
                 found = None
                 if known < MAX_LAYOUTS:
                     found = JointStateLayout.of(messages[int(rows[np.argmax(left)])])
-                    # It takes as long as to decode a message by itself.
+                    # It takes as long as decoding one message, so it counts towards the limit.
                     self._n_alone += 1
                 if found is None:
                     break
                 layouts.append(found)
             layout = layouts[known]
             known += 1
-            alike = left & layout.matching(data)
-            if alike.any():
-                left &= ~alike
-                every = alike.all()
-                self._take(
+            matched = left & layout.matching(data)
+            if matched.any():
+                left &= ~matched
+                every = matched.all()
+                self._decode_rows(
                     layout,
-                    rows if every else rows[alike],
-                    data if every else data[alike],
+                    rows if every else rows[matched],
+                    data if every else data[matched],
                     block,
                 )
         return [int(row) for row in rows[left]]
 
     def _known_layouts(self, size: int) -> list[JointStateLayout]:
-        """Layouts of messages of this size so far."""
+        """Layouts found so far of messages of this size."""
         if size not in self._layouts and len(self._layouts) == MAX_SIZES:
             self._layouts.clear()
         return self._layouts.setdefault(size, [])
 
-    def _take(
+    def _decode_rows(
         self,
         layout: JointStateLayout,
         rows: IndexArray,
         data: NDArray[np.uint8],
         block: JointStateBlock,
     ) -> None:
-        """Take messages of a layout, data (n, size)."""
+        """Decode messages of one layout, data (n, size)."""
         seconds, nanoseconds = layout.stamps(data).T
         block.stamp[rows] = seconds * NANOSECONDS + nanoseconds
         columns = self._order.columns(list(layout.names))
@@ -315,7 +324,7 @@ class JointStateDecoder:
             block.reject(rows, Rejection.OTHER_JOINTS)
             return
         counts = {field: count for field, (_, count) in layout.places.items()}
-        for field in block.note_counts(rows, len(layout.names), counts):
+        for field in block.check_sizes(rows, len(layout.names), counts):
             block.fields[field][rows] = layout.values(data, field)[:, columns]
 
     def _decode_one(self, data: bytes, row: int, block: JointStateBlock) -> None:
@@ -329,12 +338,12 @@ class JointStateDecoder:
             block.reject(row, Rejection.OTHER_JOINTS)
             return
         counts = {field: len(getattr(message, field)) for field in FIELDS}
-        for field in block.note_counts(row, len(message.name), counts):
+        for field in block.check_sizes(row, len(message.name), counts):
             block.fields[field][row] = getattr(message, field)[columns]
 
 
 def _deserialised(data: bytes) -> Any | None:
-    """Joint state of a CDR; None if it is none."""
+    """Return the joint state in a CDR; None if it cannot be decoded."""
     try:
         return typestore().deserialize_cdr(data, JOINT_STATE)
     except (SerdeError, IndexError, MemoryError):
@@ -342,9 +351,10 @@ def _deserialised(data: bytes) -> Any | None:
 
 
 class _JointOrder:
-    """Where the joints asked for stand in a message, remembered between equal messages.
+    """
+    Columns of the joints in a message, cached for messages with the same names.
 
-    A message that names a joint twice says nothing of it, as to the controller.
+    A message that names a joint twice is not usable, as in the controller.
     """
 
     def __init__(self, joints: Sequence[str]) -> None:
@@ -353,7 +363,7 @@ class _JointOrder:
         self._columns: IndexArray | None = None
 
     def columns(self, names: list[str]) -> IndexArray | None:
-        """Columns of the joints in a message with these names; None if one is missing."""
+        """Return the columns of the joints in a message with these names; None if one lacks."""
         if names != self._names:
             place = {name: column for column, name in enumerate(names)}
             complete = len(place) == len(names) and place.keys() >= set(self._joints)
@@ -379,7 +389,7 @@ def encode_joint_state(
     names : iterable of str
         Joint names.
     position, velocity, effort : array_like of shape (n_joints,) or (0,)
-        rad, rad/s, Nm; empty where there is nothing to say.
+        Values in rad, rad/s and Nm; empty: not known.
 
     Returns
     -------

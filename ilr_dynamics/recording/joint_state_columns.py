@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states of a topic, decoded while the bag is read."""
+"""Columns of the joint states of a topic, filled while the bag is read."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from ilr_dynamics.recording.topic_series import TopicSeries, take_rows
 
 __all__ = ["JointStateColumns"]
 
-# Share of stamps that go back beyond which messages were not written as they came.
+# Share of stamps that decrease, above which messages were not written in the order of receipt.
 SHUFFLED = 0.01
 
 
 class JointStateColumns:
     """
-    Takes messages of a topic as they are read, and keeps their numbers alone (`MessageTaker`).
+    Consumer of the messages of a topic that stores only their numbers (`MessageConsumer`).
 
     Parameters
     ----------
     joints : sequence of str
         Order of the columns.
     kept : collection of {"position", "velocity", "effort"}
-        Fields that are kept.
+        Fields to store.
     required : sequence of collection of the same
-        Sets of fields of which one will be asked for (`finish`).
+        Sets of required fields that `finish` may be called with.
     """
 
     def __init__(
@@ -46,22 +46,22 @@ class JointStateColumns:
         self._rejections = {frozenset(fields): GrowingArray(np.uint8) for fields in required}
 
     def __len__(self) -> int:
-        """Messages taken."""
+        """Number of messages."""
         return len(self._stamp)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Joints named by the first readable message."""
+        """Names of the joints in the first readable message."""
         return self._decoder.names
 
     @property
     def nbytes(self) -> int:
-        """Memory of what is kept, bytes."""
+        """Memory of the stored numbers, bytes."""
         return self._received.nbytes + sum(array.nbytes for array in self._arrays)
 
     @property
     def message_nbytes(self) -> int:
-        """Memory of a message that holds no more than is required, bytes."""
+        """Memory of a message with the smallest set of required fields only, bytes."""
         least = min(
             sum(self._fields[field].row_nbytes for field in required)
             for required in self._rejections
@@ -73,7 +73,7 @@ class JointStateColumns:
         return [self._stamp, *self._fields.values(), *self._rejections.values()]
 
     def take(self, messages: list[bytes], received: list[int]) -> None:
-        """Decode messages (`MessageTaker.take`)."""
+        """Decode messages (`MessageConsumer.take`)."""
         block = self._decoder.decode(messages)
         self._received.append(received)
         self._stamp.append(block.stamp)
@@ -82,24 +82,28 @@ class JointStateColumns:
         for required, array in self._rejections.items():
             array.append(block.rejection(required))
 
-    def forget(self, field: str) -> None:
-        """Keep a field no longer, and do not ask for it."""
+    def drop(self, field: str) -> None:
+        """Delete a field, which can then not be required by `finish`."""
         self._fields.pop(field, None)
         for required in [required for required in self._rejections if field in required]:
             del self._rejections[required]
 
     def finish(self, required: Collection[str]) -> TopicSeries:
         """
-        Return what was taken, once, in the order of writing or of receipt.
+        Return the joint states, once, in the order of writing or of receipt.
 
-        Either may be another than that of the states: tools write what they merge as they like,
-        and the clock of receipt may be set, or one receipt be wrong. That of writing counts unless
-        many stamps go back in it and fewer in the other.
+        Either order may be wrong: tools that merge bags write in any order, and the clock of
+        receipt may be set, or a single time of receipt be wrong. The order of writing is used
+        unless many stamps decrease in it and fewer in the other.
 
         Parameters
         ----------
         required : collection of str
-            Fields without which a message cannot be used: one of the sets asked for.
+            Fields that a usable message must have: one of the sets given at construction.
+
+        Returns
+        -------
+        TopicSeries
         """
         series = TopicSeries(
             self._stamp.finish(),

@@ -1,10 +1,10 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 """
-Where the fields of a serialised JointState stand, so that many alike are read at once.
+Layout of the fields in a serialised JointState, to decode many messages at once.
 
-Messages of one publisher differ in their stamp and their numbers alone. To decode each by itself
-takes some 40 us, and nearly all of it for what is the same in all.
+Messages of one publisher differ only in their stamp and their numbers. Decoding each one takes
+some 40 us, most of it for the parts that are the same in all.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["FIELDS", "JointStateLayout"]
 
 FIELDS = ("position", "velocity", "effort")
 
-# Encapsulation: CDR, little endian; alignment counts from behind it
+# Encapsulation header: CDR, little endian; alignment is relative to its end
 # (https://www.omg.org/spec/DDSI-RTPS, 10.2; numbers are aligned to their size).
 HEAD = b"\x00\x01"
 HEAD_BYTES = 4
@@ -35,28 +35,29 @@ Bytes = NDArray[np.uint8]
 @dataclass(frozen=True)
 class JointStateLayout:
     """
-    Fields of a message, and of all that are laid out like it.
+    Places of the fields in a message, and in all messages of the same layout.
 
     Attributes
     ----------
     names : tuple of str
-        Joints.
+        Names of the joints.
     places : dict of str to tuple of int
         First byte and number of the values of position, velocity and effort.
     template : ndarray of shape (size,), uint8
-        The message.
-    alike : ndarray of shape (size,), bool
-        Bytes that messages of this layout have in common: frame, names and numbers of values.
+        One message of this layout.
+    common : ndarray of shape (size,), bool
+        Mask of the bytes that are equal in all messages of this layout: frame, names and numbers
+        of values.
     """
 
     names: tuple[str, ...]
     places: dict[str, tuple[int, int]]
     template: Bytes
-    alike: BoolArray
+    common: BoolArray
 
     @classmethod
     def of(cls, data: bytes) -> Self | None:
-        """Return the layout of a message; None if it is none that this reads."""
+        """Return the layout of a message; None if it cannot be parsed."""
         try:
             return cls._parse(data)
         except (struct.error, UnicodeDecodeError):
@@ -66,8 +67,8 @@ class JointStateLayout:
     def _parse(cls, data: bytes) -> Self | None:
         if data[:2] != HEAD:
             return None
-        alike = np.ones(len(data), dtype=bool)
-        alike[2 : STAMP.stop] = False
+        common = np.ones(len(data), dtype=bool)
+        common[2 : STAMP.stop] = False
         names: list[str] = []
         at = STAMP.stop
 
@@ -77,7 +78,7 @@ class JointStateLayout:
             text = data[at + COUNT.size : end]
             if len(text) != length or not text.endswith(b"\x00"):
                 raise struct.error("no text")
-            alike[end : _aligned(end, 4)] = False
+            common[end : _aligned(end, 4)] = False
             return text[:-1].decode()
 
         at = _aligned(at + COUNT.size + len(take_text().encode()) + 1, 4)
@@ -91,19 +92,19 @@ class JointStateLayout:
             (count,) = COUNT.unpack_from(data, at)
             at += COUNT.size
             first = _aligned(at, 8) if count else at
-            alike[at : first + 8 * count] = False
+            common[at : first + 8 * count] = False
             places[field] = (first, count)
             at = first + 8 * count
             if at > len(data):
                 return None
         if at != len(data):
             return None
-        return cls(tuple(names), places, np.frombuffer(data, dtype=np.uint8), alike)
+        return cls(tuple(names), places, np.frombuffer(data, dtype=np.uint8), common)
 
     def matching(self, messages: Bytes) -> BoolArray:
-        """Return which messages (n, size) are laid out like this one."""
-        # To compare all bytes is faster than to pick those in common.
-        return np.asarray(((messages == self.template) | ~self.alike).all(axis=1))
+        """Whether each of the messages (n, size) has this layout."""
+        # Comparing all bytes is faster than selecting the common ones first.
+        return np.asarray(((messages == self.template) | ~self.common).all(axis=1))
 
     def stamps(self, messages: Bytes) -> NDArray[np.int64]:
         """Return seconds and nanoseconds of the messages, (n, 2)."""
@@ -113,7 +114,7 @@ class JointStateLayout:
         ).astype(np.int64)
 
     def values(self, messages: Bytes, field: str) -> FloatArray:
-        """Return the numbers of a field, (n, count)."""
+        """Return the values of a field, (n, count)."""
         first, count = self.places[field]
         numbers = np.ascontiguousarray(messages[:, first : first + 8 * count])
         return numbers.view("<f8").astype(np.float64, copy=False).reshape(len(messages), count)

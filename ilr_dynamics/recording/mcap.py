@@ -1,11 +1,11 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 """
-Messages of an MCAP file, read from its beginning to its end.
+Reader of MCAP files (https://mcap.dev/spec), from beginning to end.
 
-https://mcap.dev/spec. The index at the end of the file is not used: what it points to could
-overlap, repeat or lie, and joint states are wanted all. Every length is compared with what is left
-of the file, or of the chunk, before anything of that length is made.
+The index at the end of the file is not used: in a damaged file its entries could overlap, repeat
+or be wrong, and all joint states are needed anyway. Every length is compared with the rest of the
+file, or of the chunk, before memory of that length is allocated.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ FOOTER_SIZE = RECORD.size + 20 + len(MAGIC)
 MESSAGE_HEAD = struct.Struct("<HIqq")
 MESSAGE_START = struct.Struct("<BQH4xq8x")
 CHUNK_HEAD = struct.Struct("<QQQII")
-# Writers close a chunk at about 1 MB; it holds at least one message, say an uncompressed image.
+# Writers close a chunk at about 1 MB, but it holds at least one message, such as a raw image.
 MAX_CHUNK_BYTES = 128 * 1024**2
-# Of schema and channel records, whose definitions and quality of service are text.
+# Limit for schema and channel records, whose definitions and quality of service are text.
 MAX_RECORD_BYTES = 4 * 1024**2
-# Empty records cost time and no bytes to speak of: a minute's worth of them.
+# Limit of the number of records, as empty ones take time but almost no bytes: about a minute.
 MAX_RECORDS = 50_000_000
 
 
@@ -46,17 +46,17 @@ def read_mcap(
     Parameters
     ----------
     file : binary file
-        Open for reading, seekable.
+        File open for reading, seekable.
     collector : MessageCollector
-        Takes what is found.
+        Receiver of topics and messages.
     progress : callable of float
-        Called with the share of the file that is read.
+        Callback with the share of the file that has been read.
 
     Raises
     ------
     RecordingError
-        The file is damaged, truncated or too large for the collector's limits. Other damage
-        raises what the decompressor raises.
+        If the file is damaged, truncated or too large for the collector's limits. Damaged
+        compressed data raise exceptions of the decompressor.
     """
     size = file.seek(0, 2)
     if size < len(MAGIC) + FOOTER_SIZE:
@@ -71,12 +71,12 @@ def read_mcap(
     _Reader(collector).read(file, size - FOOTER_SIZE, progress)
 
 
-# What makes a sound file of what a recorder left that was killed.
+# Command that repairs the file of a recorder that was killed.
 RECOVER = "mcap recover FILE -o NEW saves what is left of it"
 
 
 class _Reader:
-    """What is known of a file while its records pass by."""
+    """Parser of the records, with the channels found so far."""
 
     def __init__(self, collector: MessageCollector) -> None:
         self._collector = collector
@@ -130,7 +130,7 @@ class _Reader:
         n_records = 0
         while start < end:
             n_records += 1
-            # The head of a message is unpacked at once: half of the time goes here.
+            # The head of a message is unpacked in one call, as half of the time is spent here.
             if start + MESSAGE_START.size <= end:
                 op, size, channel, received = MESSAGE_START.unpack_from(records, start)
             else:
@@ -149,7 +149,7 @@ class _Reader:
                     self._collector.add(topic, received, data)
             elif op in (SCHEMA, CHANNEL):
                 self._define(op, memoryview(records)[body:start])
-        # A chunk is too small for those in it to take long.
+        # After the whole chunk, which is too small for its records to take long.
         self._count(n_records)
 
     def _count(self, n_records: int) -> None:
@@ -169,7 +169,7 @@ class _Reader:
         self._topics[key] = self._collector.add_topic(topic, msgtype, serialization)
 
     def _topic(self, channel: int) -> str | None:
-        """Topic of a message, None if it is not wanted."""
+        """Return the topic of a message; None if it is not to be read."""
         self._collector.is_empty = False
         if channel not in self._topics:
             raise RecordingError(f"a message belongs to the channel {channel}, which is unknown")
@@ -180,7 +180,7 @@ _U16, _U32, _U64 = struct.Struct("<H"), struct.Struct("<I"), struct.Struct("<Q")
 
 
 class _Fields:
-    """Fields of a record, one after the other."""
+    """Sequential parser of the fields of a record."""
 
     def __init__(self, record: memoryview) -> None:
         self._rest = record
@@ -205,7 +205,7 @@ class _Fields:
 
 
 def _record_head(head: bytes | memoryview, left: int) -> tuple[int, int]:
-    """Kind and size of a record; its body must fit into what is left."""
+    """Return kind and size of a record, whose body must fit into the ``left`` bytes."""
     if len(head) < RECORD.size:
         raise RecordingError("it is truncated in the middle of a record")
     op, size = RECORD.unpack_from(head)

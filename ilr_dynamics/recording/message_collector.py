@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Messages as they are found in the files of a bag, handed on in blocks."""
+"""Collector of the messages of a bag: checks limits, passes messages on in blocks."""
 
 from __future__ import annotations
 
@@ -14,31 +14,32 @@ from ilr_dynamics.arrays import IndexArray
 from ilr_dynamics.exceptions import RecordingError
 from ilr_dynamics.recording.compression import unpack
 
-__all__ = ["BagLimits", "MessageCollector", "MessageTaker", "absolute_topic"]
+__all__ = ["BagLimits", "MessageCollector", "MessageConsumer", "absolute_topic"]
 
 MAX_NAME = 1024
 MAX_TOPICS = 10_000
-# Messages of a topic that are handed on at a time, and their bytes: enough that what a block costs
-# by itself is little beside what its messages cost.
+# Size of a block of messages, in messages and bytes: large enough that the overhead per block is
+# small compared with the cost of its messages.
 BLOCK, BLOCK_BYTES = 2048, 1024**2
 
 
 @dataclass(frozen=True)
 class BagLimits:
     """
-    What a recording may cost to read.
+    Limits on the size of a recording.
 
     Attributes
     ----------
     max_bytes : int
-        Size of the files of the bag, and of what they hold when it is unpacked, in bytes. It
-        bounds the time; nothing of that is kept.
+        Largest size of the files of the bag, and of their unpacked content, in bytes. It bounds
+        the time of reading.
     max_memory : int
-        Of what is kept of the messages on the topics that are read, in bytes: some 90 a state and
-        its command of four joints, 140 of seven. The default holds four hours at 1 kHz of seven.
+        Largest memory for the numbers of all messages that are read, in bytes. A state with its
+        command takes some 90 with four joints, 140 with seven. The default is enough for four
+        hours at 1 kHz with seven.
     max_message_bytes : int
-        Size of one message on these topics, in bytes; the default holds a joint state of a
-        thousand joints.
+        Largest size of one message that is read, in bytes. The default is enough for a joint
+        state of a thousand joints.
     """
 
     max_bytes: int = 256 * 1024**3
@@ -46,16 +47,16 @@ class BagLimits:
     max_message_bytes: int = 64 * 1024
 
 
-class MessageTaker(Protocol):
-    """Who makes something of the messages of a topic."""
+class MessageConsumer(Protocol):
+    """Interface of a consumer of the messages of a topic."""
 
     @property
     def nbytes(self) -> int:
-        """Memory of what it keeps, bytes."""
+        """Memory of all data kept so far, bytes."""
 
     @property
     def message_nbytes(self) -> int:
-        """Memory that it needs for each message, at least, bytes."""
+        """Smallest memory per message, bytes."""
 
     def take(self, messages: list[bytes], received: list[int]) -> None:
         """
@@ -64,27 +65,27 @@ class MessageTaker(Protocol):
         Parameters
         ----------
         messages : list of bytes
-            CDR of each.
+            CDR of each message.
         received : list of int
             Times of receipt, ns.
         """
 
 
 def absolute_topic(name: str) -> str:
-    """Name of a topic with its leading slash, which a bag written by ROS 2's API may lack."""
+    """Return a topic's name with the leading slash, which bags of ROS 2's writer API may lack."""
     return "/" + name.lstrip("/")
 
 
 class MessageCollector:
     """
-    Takes topics and messages as a storage file gives them, and hands the messages on in blocks.
+    Collects topics and messages from a storage file, and passes the messages on in blocks.
 
     Parameters
     ----------
-    takers : mapping of str to MessageTaker
-        Who takes the messages of each topic that is read.
+    consumers : mapping of str to MessageConsumer
+        Consumers of the messages, by topic; other topics are not read.
     limits : BagLimits
-        Refuse more.
+        Limits beyond which a recording is refused.
 
     Attributes
     ----------
@@ -93,37 +94,43 @@ class MessageCollector:
     is_empty : bool
         Whether no message was found on any topic.
     message_compression : str
-        How each message is compressed (`unpack`).
+        Compression of each message (`unpack`).
     """
 
-    def __init__(self, takers: Mapping[str, MessageTaker], limits: BagLimits) -> None:
+    def __init__(self, consumers: Mapping[str, MessageConsumer], limits: BagLimits) -> None:
         self.limits = limits
-        self.topics = tuple(takers)
+        self.topics = tuple(consumers)
         self.message_compression = ""
         self.types: dict[str, str] = {}
         self.is_empty = True
         self._inboxes = {
-            topic: _Inbox(number, taker) for number, (topic, taker) in enumerate(takers.items())
+            topic: _Inbox(number, consumer)
+            for number, (topic, consumer) in enumerate(consumers.items())
         }
-        # Of which topic each message is, a byte each: tells how those of two topics alternate.
+        # Number of the topic of each message, one byte each: the order of messages of two topics.
         self._sequence = bytearray()
         self._bytes_pending = 0
         self._bytes_unpacked = 0
 
     @property
     def n_kept(self) -> int:
-        """Number of messages taken."""
+        """Number of messages passed on or pending."""
         return len(self._sequence)
 
     def add_topic(self, name: str, msgtype: str, serialization: str) -> str | None:
         """
-        Note a topic and its type; return its absolute name if its messages are wanted, else None.
+        Add a topic; return its absolute name if its messages are to be read, else None.
+
+        Parameters
+        ----------
+        name, msgtype, serialization : str
+            Name of the topic, its type and its serialization format.
 
         Raises
         ------
         RecordingError
-            It is wanted but not serialised as CDR, has another type elsewhere in the bag, or
-            there are too many topics.
+            If a topic to be read is not serialised as CDR, a topic has two types, or there are too
+            many topics.
         """
         if max(len(name), len(msgtype)) > MAX_NAME:
             raise RecordingError(f"a topic or type has a name of more than {MAX_NAME} characters")
@@ -141,7 +148,7 @@ class MessageCollector:
         return name if wanted else None
 
     def count_unpacked(self, size: int) -> None:
-        """Note that so many bytes were unpacked; RecordingError if they are too many in all."""
+        """Count unpacked bytes; RecordingError if the total is too large."""
         self._bytes_unpacked += size
         if self._bytes_unpacked > self.limits.max_bytes:
             raise RecordingError(
@@ -149,16 +156,16 @@ class MessageCollector:
             )
 
     def expect(self, counts: Mapping[str, int]) -> None:
-        """Refuse so many messages on the topics with a RecordingError if they are too many."""
+        """Check the expected numbers of messages on topics; RecordingError if too many."""
         self._check_memory(
             sum(
-                counts.get(topic, 0) * inbox.taker.message_nbytes
+                counts.get(topic, 0) * inbox.consumer.message_nbytes
                 for topic, inbox in self._inboxes.items()
             )
         )
 
     def check_message(self, topic: str, size: int) -> None:
-        """Refuse a message of this size, in bytes, before it is read; RecordingError."""
+        """Check the size of a message, in bytes, before it is read; may raise RecordingError."""
         if size > self.limits.max_message_bytes:
             raise RecordingError(
                 f"a message on {topic} has {size} bytes; "
@@ -167,21 +174,21 @@ class MessageCollector:
 
     def add(self, topic: str, received: int, data: bytes) -> None:
         """
-        Take a message.
+        Add a message.
 
         Parameters
         ----------
         topic : str
-            One of those wanted.
+            Topic, one of those to be read.
         received : int
-            Time of receipt, ns, of 64 bits.
+            Time of receipt, ns, 64 bits.
         data : bytes
-            CDR.
+            CDR of the message.
 
         Raises
         ------
         RecordingError
-            It is too large, or there are too many.
+            If it is too large, or there are too many.
         """
         self.check_message(topic, len(data))
         if self.message_compression:
@@ -192,25 +199,25 @@ class MessageCollector:
         self._sequence.append(inbox.number)
         self._bytes_pending += len(data)
         if len(inbox.messages) >= BLOCK or self._bytes_pending >= BLOCK_BYTES:
-            self.hand_on()
+            self.flush()
 
-    def hand_on(self) -> None:
+    def flush(self) -> None:
         """
-        Hand on what has come, at last when the bag ends.
+        Pass all pending messages on to their consumers; call it at the end of the bag.
 
         Raises
         ------
         RecordingError
-            The messages are too many.
+            If the consumers use too much memory.
         """
         for inbox in self._inboxes.values():
             inbox.empty()
         self._bytes_pending = 0
-        kept = sum(inbox.taker.nbytes for inbox in self._inboxes.values())
+        kept = sum(inbox.consumer.nbytes for inbox in self._inboxes.values())
         self._check_memory(kept + len(self._sequence))
 
     def places(self, topic: str) -> IndexArray:
-        """Of each message of a topic, which one of all it was in the order of writing, (n,)."""
+        """Return the index of each message of a topic (n,) among all, in the order of writing."""
         sequence = np.frombuffer(self._sequence, dtype=np.uint8)
         return np.flatnonzero(sequence == self._inboxes[topic].number)
 
@@ -223,15 +230,15 @@ class MessageCollector:
 
 
 class _Inbox:
-    """Messages of a topic that nobody has taken yet."""
+    """Pending messages of a topic."""
 
-    def __init__(self, number: int, taker: MessageTaker) -> None:
+    def __init__(self, number: int, consumer: MessageConsumer) -> None:
         self.number = number
-        self.taker = taker
+        self.consumer = consumer
         self.messages: list[bytes] = []
         self.received: list[int] = []
 
     def empty(self) -> None:
         if self.messages:
-            self.taker.take(self.messages, self.received)
+            self.consumer.take(self.messages, self.received)
         self.messages, self.received = [], []

@@ -1,12 +1,13 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 """
-Few wrong positions amid a motion, and positions that go on elsewhere, too small to be no motion.
+Detection of spikes and offsets in recorded positions that are too small to be impossible motions.
 
-Three lines say where a state should be: through the two states before it, through the two behind
-it, and between its neighbours. A wrong position lies on the same side of all three. Of an arm that
-is accelerated the first two pass it on one side and the third on the other, however coarse the
-time is; where it hits something, or starts, one of them still leads to it.
+A spike is a few wrong positions within a motion; after an offset (slip) the motion goes on at
+other positions. Three straight lines predict a position: through the two states before, through
+the two states after, and between both neighbours. A wrong position is on the same side of all
+three. At an acceleration it is on one side of the first two and on the other side of the third,
+however coarse the time is; at an impact or a start one of the first two still fits.
 """
 
 from __future__ import annotations
@@ -17,73 +18,74 @@ from numpy.typing import NDArray
 from ilr_dynamics.arrays import BoolArray, FloatArray, IndexArray
 from ilr_dynamics.recording.topic_series import BLOCK
 
-__all__ = ["LONGEST", "find_spikes"]
+__all__ = ["LONGEST_STEP", "find_spikes"]
 
-LONGEST = 0.1
-"""States farther apart say nothing about each other, s."""
+LONGEST_STEP = 0.1
+"""Longest time between states that are compared, s."""
 
-# A position beside the lines, whatever the others show, rad: gears and bearings give as much.
+# Smallest deviation from the lines that counts, rad: gears and bearings cause smaller ones.
 SPIKE = 0.005
-# Share of a period by which a measurement may be late where the others are not.
+# Largest delay of a single measurement, as a share of a period.
 LATE = 0.5
-# What a recording shows of itself (noise, stamps that are not exact, positions that are held for
-# some states): the third largest of so many states before and behind, that a few wrong ones do not
-# raise, and those of the state itself left out. Of normal noise it is at 1.6 standard deviations,
-# and one state of a hundred million at six.
+# Noise level of a recording (measurement noise, inexact stamps, positions held over several
+# states) at a state: the third largest deviation among so many states before and after, without
+# the state itself and two on each side. A few wrong positions do not change it. For normal noise
+# it is at 1.6 standard deviations, and one state in a hundred million deviates by six.
 AROUND, OWN, RANK = 16, 2, 3
 TIMES = 4.0
-# States between two slips that take each other back, at most, and how well they do.
-MOST, ALIKE = 5, 0.5
+# Largest number of states between two slips that cancel, and largest rest relative to their size.
+MAX_SPIKE_LENGTH, CANCELLED = 5, 0.5
 HALO = AROUND + OWN
-# States through which all the lines can be laid.
-FEWEST = 4
+# Number of states that all lines need.
+MIN_STATES = 4
 
 
 def find_spikes(
     time: FloatArray, position: FloatArray, quantum: FloatArray
 ) -> tuple[list[int], list[int]]:
     """
-    Find positions that are beside the motion before and behind them.
+    Find positions that deviate from the motion before and after them.
 
     Parameters
     ----------
     time : ndarray of shape (n,)
-        s, increasing.
+        Times, increasing, s.
     position : ndarray of shape (n, n_joints)
-        rad.
+        Positions, rad.
     quantum : ndarray of shape (n_joints,)
         Steps of the encoders, rad.
 
     Returns
     -------
     spikes : list of int
-        States that are wrong.
+        States with wrong positions.
     slips : list of int
-        States from which on the motion goes on elsewhere.
+        First states after an offset of the positions.
     """
-    if len(time) < FEWEST:
+    if len(time) < MIN_STATES:
         return [], []
-    rows = _measured_anew(position)
+    rows = _without_repeats(position)
     spikes: list[int] = []
     slips: list[tuple[int, FloatArray]] = []
     for start in range(0, len(rows), BLOCK):
         first, end = max(start - HALO, 0), start + BLOCK
         near = rows[first : end + HALO]
-        wrong, anew, size = _of_block(time[near], position[near], quantum)
+        wrong, slipped, size = _find_in_block(time[near], position[near], quantum)
         spikes.extend(row for row in (first + wrong).tolist() if start <= row < end)
         slips.extend(
-            (row + first, size[row]) for row in anew.tolist() if start <= row + first < end
+            (row + first, size[row]) for row in slipped.tolist() if start <= row + first < end
         )
-    spikes, breaks = _short_ones(spikes, slips)
+    spikes, breaks = _merge_cancelling_slips(spikes, slips)
     held = {k: int(rows[k + 1]) if k + 1 < len(rows) else len(position) for k in spikes}
     return [row for k in spikes for row in range(rows[k], held[k])], rows[breaks].tolist()
 
 
-def _measured_anew(position: FloatArray) -> NDArray[np.int32]:
-    """States without those that repeat the one before as a driver does that publishes faster.
+def _without_repeats(position: FloatArray) -> NDArray[np.int32]:
+    """
+    Indices of states without repeats, for drivers that publish faster than they measure.
 
-    Of those of an arm that stands still, as many are left as of one that moves. Numbers have 32
-    bits, as of hours of states these would take a tenth of the memory.
+    While the arm stands still as many states are left as while it moves. Indices have 32 bits to
+    save memory: for hours of states they take a tenth of it.
     """
     n = len(position)
     changed = np.append(True, np.zeros(len(position) - 1, dtype=bool))
@@ -91,7 +93,7 @@ def _measured_anew(position: FloatArray) -> NDArray[np.int32]:
         part = position[start : start + BLOCK + 1]
         changed[start + 1 : start + len(part)] = (part[1:] != part[:-1]).any(axis=1)
     n_changed = int(np.count_nonzero(changed))
-    # Steps of one or more, whose mean is below 1.5: more than half of them are one.
+    # Positions are held for less than 1.5 states on average, so mostly for one: no repeats.
     if 3 * n_changed > 2 * n:
         return np.arange(n, dtype=np.int32)
     first = np.flatnonzero(changed).astype(np.int32)
@@ -100,16 +102,17 @@ def _measured_anew(position: FloatArray) -> NDArray[np.int32]:
     return np.flatnonzero(since % held == 0).astype(np.int32)
 
 
-def _short_ones(
+def _merge_cancelling_slips(
     spikes: list[int], slips: list[tuple[int, FloatArray]]
 ) -> tuple[list[int], list[int]]:
-    """Take the states between two slips, of which one takes the other back, for wrong."""
+    """Turn the states between two slips that cancel each other into spikes."""
     breaks: list[int] = []
     k = 0
     while k < len(slips):
         row, size = slips[k]
-        back, other = slips[k + 1] if k + 1 < len(slips) else (row + MOST + 1, size)
-        if back - row <= MOST and np.abs(size + other).max() < ALIKE * np.abs(size).max():
+        back, other = slips[k + 1] if k + 1 < len(slips) else (row + MAX_SPIKE_LENGTH + 1, size)
+        rest = np.abs(size + other).max()
+        if back - row <= MAX_SPIKE_LENGTH and rest < CANCELLED * np.abs(size).max():
             spikes.extend(range(row, back))
             k += 2
         else:
@@ -118,74 +121,75 @@ def _short_ones(
     return sorted(spikes), breaks
 
 
-def _of_block(
+def _find_in_block(
     time: FloatArray, position: FloatArray, quantum: FloatArray
 ) -> tuple[IndexArray, IndexArray, FloatArray]:
-    """Spikes and slips of some states, and by how much each state is off the ones before, rad."""
-    if len(time) < FEWEST:
+    """Spikes and slips in a block of states, and the size of the slip at each state, rad."""
+    if len(time) < MIN_STATES:
         none = np.zeros(0, dtype=np.intp)
         return none, none, np.zeros_like(position)
     step = np.diff(time)[:, np.newaxis]
     slope = np.diff(position, axis=0) / step
-    before, behind, between = _beside_lines(position, step, slope)
-    spike = _agreed(between, before, behind)
-    spike[np.isnan(between) | (np.isnan(before) & np.isnan(behind))] = 0.0
+    before, after, between = _deviations(position, step, slope)
+    spike = _common_deviation(between, before, after)
+    spike[np.isnan(between) | (np.isnan(before) & np.isnan(after))] = 0.0
     slip = np.zeros_like(position)
-    slip[1:] = _agreed(before[1:], -behind[:-1])
-    slip[1:][np.isnan(before[1:]) | np.isnan(behind[:-1])] = 0.0
+    slip[1:] = _common_deviation(before[1:], -after[:-1])
+    slip[1:][np.isnan(before[1:]) | np.isnan(after[:-1])] = 0.0
     usual = np.maximum(np.abs(spike), np.abs(slip))
 
     speed = np.abs(slope)
-    # Of the steps on either side, without those that lead to the state and from it.
-    beside, across = np.zeros_like(position), np.zeros_like(position)
-    beside[2:] = speed[:-1]
+    # Speeds around a state, without the two steps that contain its own position.
+    adjacent, across = np.zeros_like(position), np.zeros_like(position)
+    adjacent[2:] = speed[:-1]
     across[1:-1] = np.abs(position[2:] - position[:-2]) / (step[1:] + step[:-1])
-    fastest = np.maximum(beside, across)
+    fastest = np.maximum(adjacent, across)
     fastest[:-2] = np.maximum(fastest[:-2], speed[1:])
     late = LATE * np.append(step[:1], step, axis=0)
     late[1:-1] += 0.5 * np.abs(np.diff(step, axis=0))
-    wrong = np.flatnonzero(_unusual(np.abs(spike) - late * fastest - 2.0 * quantum, usual))
+    wrong = np.flatnonzero(_exceeds_noise(np.abs(spike) - late * fastest - 2.0 * quantum, usual))
 
-    # Where its acceleration changes its sign, a motion looks like a slip of half of what the
-    # acceleration changes by in a period, before and behind (another slip is on one side only).
+    # A sign change of the acceleration looks like a slip of half of the change of acceleration per
+    # period. It does so before and after the state; another slip would be on one side only.
     jerk = np.zeros_like(position)
     bent = np.abs(np.diff(np.nan_to_num(before), axis=0))
     jerk[2:-3] = 2.0 * np.minimum(bent[:-4], bent[4:])
-    # A single wrong position is no slip to it and back.
+    # A single wrong position is not a pair of slips.
     single = np.abs(spike)
     single[1:] = np.maximum(single[1:], np.abs(spike[:-1]))
-    slip[single > ALIKE * np.abs(slip)] = 0.0
-    beside[1:-1] = np.maximum(beside[1:-1], speed[1:])
-    beside[1:] *= step
-    anew = np.flatnonzero(_unusual(np.abs(slip) - beside - jerk - 2.0 * quantum, usual))
-    return wrong, anew, slip
+    slip[single > CANCELLED * np.abs(slip)] = 0.0
+    adjacent[1:-1] = np.maximum(adjacent[1:-1], speed[1:])
+    adjacent[1:] *= step
+    excess = np.abs(slip) - adjacent - jerk - 2.0 * quantum
+    return wrong, np.flatnonzero(_exceeds_noise(excess, usual)), slip
 
 
-def _beside_lines(
+def _deviations(
     position: FloatArray, step: FloatArray, slope: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """How far states are beside the lines before, behind and between, (n, n_joints), rad.
-
-    NaN where there is none.
     """
-    before, behind, between = np.full((3, *position.shape), np.nan)
-    near = (step[:-1] <= LONGEST) & (step[1:] <= LONGEST)
+    Deviations of states from the lines before, after and between, (n, n_joints), rad.
+
+    NaN where a line is not defined.
+    """
+    before, after, between = np.full((3, *position.shape), np.nan)
+    near = (step[:-1] <= LONGEST_STEP) & (step[1:] <= LONGEST_STEP)
     before[2:] = np.where(near, (slope[1:] - slope[:-1]) * step[1:], np.nan)
-    behind[:-2] = np.where(near, (slope[1:] - slope[:-1]) * step[:-1], np.nan)
+    after[:-2] = np.where(near, (slope[1:] - slope[:-1]) * step[:-1], np.nan)
     whole = step[:-1] + step[1:]
     bent = (slope[:-1] - slope[1:]) * step[:-1] * step[1:] / whole
-    between[1:-1] = np.where(whole <= LONGEST, bent, np.nan)
-    return before, behind, between
+    between[1:-1] = np.where(whole <= LONGEST_STEP, bent, np.nan)
+    return before, after, between
 
 
-def _agreed(*deviations: FloatArray) -> FloatArray:
-    """The smallest of some deviations on the same side; zero if they are on different ones."""
+def _common_deviation(*deviations: FloatArray) -> FloatArray:
+    """Smallest of several deviations if all have the same sign, else zero; NaN is ignored."""
     low, high = np.fmin.reduce(deviations), np.fmax.reduce(deviations)
     return np.nan_to_num(np.maximum(low, 0.0) + np.minimum(high, 0.0))
 
 
-def _unusual(excess: FloatArray, usual: FloatArray) -> BoolArray:
-    """Whether a joint is beside its lines by more than is usual around each state, (n,)."""
+def _exceeds_noise(excess: FloatArray, usual: FloatArray) -> BoolArray:
+    """Whether a joint's excess at each state (n,) is beyond the noise level around it."""
     found = np.zeros(len(excess), dtype=bool)
     offsets = np.arange(-HALO, HALO + 1)
     offsets = offsets[np.abs(offsets) > OWN]

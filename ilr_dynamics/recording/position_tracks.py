@@ -1,11 +1,11 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 """
-Recorded positions that one arm can have had: jumps are found, and wraps taken back.
+Jump detection and unwrapping of recorded positions, by association of states to tracks.
 
-As the controller does with measured states (`Supervision.jump`), a state is not believed that is
-farther from the one before than an arm can move in the time. Other than there, what comes later is
-known too: of several senders' states, those go together that follow each other.
+As in the controller (`Supervision.jump`), a state is rejected that is farther from the previous
+one than an arm can move in the time. As later states are known here too, the states of several
+senders can be separated: consecutive states of one sender form a track.
 """
 
 from __future__ import annotations
@@ -19,39 +19,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ilr_dynamics.arrays import BoolArray, FloatArray, IndexArray
-from ilr_dynamics.recording.position_spikes import LONGEST, find_spikes
+from ilr_dynamics.recording.position_spikes import LONGEST_STEP, find_spikes
 from ilr_dynamics.recording.topic_series import BLOCK
 
 __all__ = ["DEFAULT_VELOCITY", "PositionTracks", "encoder_steps", "follow_positions"]
 
 DEFAULT_VELOCITY = 10.0
-"""Faster than joints of arms turn, rad/s, where nothing else is known."""
+"""Velocity limit of joints, rad/s, where no other is known: arms are slower."""
 
-# Of a position from one state to the next, whatever the time between them, rad: encoders are
-# coarse, and stamps not exact. As live.
+# Change of position that is always allowed from one state to the next, rad, whatever the time
+# between them: encoders are coarse and stamps inexact. As in the controller.
 JUMP = 0.05
-# Of two tracks at the same time the arm's is the one that moves by so much, rad; where both do, or
-# none, the one with so many times the other's states.
+# Of two simultaneous tracks the arm's is the one that moves by at least the first value, rad. If
+# both do, or none, it is the one with at least the second value times the other's states.
 MOVES, CLEARLY_MORE = 0.01, 2.0
-# Tracks that are followed at a time: noise would open one with each state. As live.
+# Largest number of simultaneous tracks, as noise would start one with each state. As in the
+# controller.
 MAX_SENDERS = 8
 
 
 @dataclass(frozen=True)
 class PositionTracks:
     """
-    What recorded positions are believed.
+    Positions of an arm, with the states that do not belong to it.
 
     Attributes
     ----------
     position : ndarray of shape (n, n_joints)
-        rad, wraps taken back.
+        Unwrapped positions, rad.
     jumped : ndarray of shape (n,), bool
-        States that are not the arm's.
+        Mask of states that are not the arm's.
     breaks : tuple of int
-        States at which the position begins anew.
+        First states of a new track of the arm, after a jump that stays.
     wraps : ndarray of shape (n_joints,)
-        How many times each joint's position was unwrapped.
+        Number of wraps removed from each joint's position.
     """
 
     position: FloatArray
@@ -67,18 +68,18 @@ def follow_positions(
     continuous: Sequence[bool] = (),
 ) -> PositionTracks:
     """
-    Tell the arm's positions from jumps.
+    Unwrap positions and find jumps in them.
 
     Parameters
     ----------
     time : ndarray of shape (n,)
-        s, increasing.
+        Times, increasing, s.
     position : ndarray of shape (n, n_joints)
-        rad.
+        Positions, rad.
     velocity_limit : float or sequence of float
-        Of each joint, rad/s: twice as fast no arm moves.
+        Velocity limit of each joint, rad/s. A faster change than twice that is a jump.
     continuous : sequence of bool
-        Joints without limits, whose positions may wrap; none if empty.
+        Whether each joint is continuous, so that its position may wrap; empty: none.
 
     Returns
     -------
@@ -93,7 +94,7 @@ def follow_positions(
     breaks: list[int] = []
     broken = _steps_too_far(time, position, fastest)
     if broken.any():
-        owner = _owners(time, position, fastest, broken)
+        owner = _assign_tracks(time, position, fastest, broken)
         jumped, breaks = _foreign(position, owner)
     rows = np.arange(n, dtype=np.int32)[~jumped]
     spikes, slips = find_spikes(
@@ -101,32 +102,32 @@ def follow_positions(
         encoder_steps(position),
     )
     jumped[rows[spikes]] = True
-    # What is behind a spike goes on from what was before.
+    # A break at a spike or right after it was an effect of the spike.
     ended = {int(row) for spike in spikes for row in rows[spike : spike + 2]}
     breaks = sorted({*breaks, *rows[slips].tolist()} - ended)
     return PositionTracks(position, jumped, tuple(breaks), wraps)
 
 
 def _blocks(n: int) -> Iterator[slice]:
-    """Rows with the first of the next block, so that the steps between all are in one block."""
+    """Blocks of rows that overlap by one row, so that each step is in one block."""
     for start in range(0, n - 1, BLOCK):
         yield slice(start, min(start + BLOCK + 1, n))
 
 
 def _steps_too_far(time: FloatArray, position: FloatArray, fastest: FloatArray) -> BoolArray:
-    """Whether an arm cannot get from each state to the next, shape (n - 1,)."""
+    """Whether each step to the next state is impossible for an arm, shape (n - 1,)."""
     broken = np.zeros(max(len(time) - 1, 0), dtype=bool)
     for rows in _blocks(len(time)):
         elapsed = np.diff(time[rows])[:, np.newaxis]
         far = np.abs(np.diff(position[rows], axis=0)) > JUMP + fastest * elapsed
-        broken[rows.start : rows.stop - 1] = far.any(axis=1) & (elapsed[:, 0] <= LONGEST)
+        broken[rows.start : rows.stop - 1] = far.any(axis=1) & (elapsed[:, 0] <= LONGEST_STEP)
     return broken
 
 
 def _unwrapped(
     time: FloatArray, position: FloatArray, fastest: FloatArray, continuous: BoolArray
 ) -> tuple[FloatArray, IndexArray]:
-    """Positions without jumps by whole turns; the same ones where there are none."""
+    """Positions without jumps by whole turns, and the number of such jumps of each joint."""
     unwrapped = position
     so_far = np.zeros(position.shape[1])
     wraps = np.zeros(position.shape[1], dtype=np.intp)
@@ -134,7 +135,7 @@ def _unwrapped(
         step = np.diff(position[rows], axis=0)
         turns = np.round(step / (2.0 * np.pi))
         rest = np.abs(step - 2.0 * np.pi * turns)
-        elapsed = np.minimum(np.diff(time[rows]), LONGEST)[:, np.newaxis]
+        elapsed = np.minimum(np.diff(time[rows]), LONGEST_STEP)[:, np.newaxis]
         turns[rest > JUMP + fastest * elapsed] = 0.0
         turns[:, ~continuous] = 0.0
         if turns.any() and unwrapped is position:
@@ -147,25 +148,25 @@ def _unwrapped(
     return unwrapped, wraps
 
 
-def _owners(
+def _assign_tracks(
     time: FloatArray, position: FloatArray, fastest: FloatArray, broken: BoolArray
 ) -> NDArray[np.int32]:
-    """Track of each state, (n,): the nearest one that it can continue, or a new one."""
+    """Number of each state's track (n,): the nearest one that it can continue, or a new one."""
     n = len(time)
     owner = np.empty(n, dtype=np.int32)
-    ends = np.append(np.flatnonzero(broken | (np.diff(time) > LONGEST)) + 1, n)
+    ends = np.append(np.flatnonzero(broken | (np.diff(time) > LONGEST_STEP)) + 1, n)
     speeds = fastest.tolist()
     tracks: list[_Track] = []
     n_tracks = row = 0
     while row < n:
         now = float(time[row])
-        tracks = [track for track in tracks if now - track.time <= LONGEST]
+        tracks = [track for track in tracks if now - track.time <= LONGEST_STEP]
         if len(tracks) == 1 and tracks[0].last == row - 1:
-            # With no other track about, a motion goes on to where it breaks.
+            # The only track continues up to the next break.
             end = int(ends[np.searchsorted(ends, row)])
             if end > row:
                 owner[row:end] = tracks[0].number
-                tracks[0].go_on(end - 1, float(time[end - 1]), position[end - 1].tolist())
+                tracks[0].extend(end - 1, float(time[end - 1]), position[end - 1].tolist())
                 row = end
                 continue
         here = position[row].tolist()
@@ -178,13 +179,13 @@ def _owners(
             tracks.append(best)
             n_tracks += 1
         owner[row] = best.number
-        best.go_on(row, now, here)
+        best.extend(row, now, here)
         row += 1
     return owner
 
 
 class _Track:
-    """The newest state of states that follow each other."""
+    """Track of consecutive states, with the newest of them."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -192,11 +193,11 @@ class _Track:
         self.time = 0.0
         self._position: list[float] = []
 
-    def go_on(self, row: int, time: float, position: list[float]) -> None:
+    def extend(self, row: int, time: float, position: list[float]) -> None:
         self.last, self.time, self._position = row, time, position
 
     def distance(self, time: float, position: list[float], fastest: list[float]) -> float:
-        """Largest change of a joint to another state, rad; infinite if no arm gets there."""
+        """Largest change of a joint to another state, rad; infinite if no arm can move there."""
         elapsed = time - self.time
         largest = 0.0
         for here, there, speed in zip(position, self._position, fastest, strict=True):
@@ -208,10 +209,11 @@ class _Track:
 
 
 def _foreign(position: FloatArray, owner: NDArray[np.int32]) -> tuple[BoolArray, list[int]]:
-    """States of tracks that run beside the arm's, and where the others begin but for the first.
+    """
+    Mask of the states on tracks that are not the arm's, and breaks between those that are.
 
-    Of two tracks that may both be the arm's, neither is. Somebody who fills in zeros, or a
-    posture, never moves.
+    Of simultaneous tracks the one that moves is the arm's, as a sender that fills in zeros or
+    a posture never moves. If two tracks may be the arm's, both are rejected.
     """
     order = np.argsort(owner, kind="stable")
     begin = np.flatnonzero(np.diff(owner[order], prepend=-1))
@@ -224,31 +226,42 @@ def _foreign(position: FloatArray, owner: NDArray[np.int32]) -> tuple[BoolArray,
         span -= np.minimum.reduceat(sorted_by_track, begin)
         moves |= span > MOVES
     foreign = np.zeros(len(begin), dtype=bool)
-    # Of those believed no two overlap, so that they are in order, each behind the other.
+    # Accepted tracks do not overlap, so the lists are sorted by time.
     believed: list[int] = []
     firsts: list[int] = []
     lasts: list[int] = []
     for k in np.lexsort((-length, ~moves)).tolist():
         place = bisect_right(lasts, first[k])
-        beside = believed[place : bisect_left(firsts, last[k])]
-        if not beside:
+        simultaneous = believed[place : bisect_left(firsts, last[k])]
+        if not simultaneous:
             believed.insert(place, k)
             firsts.insert(place, int(first[k]))
             lasts.insert(place, int(last[k]))
             continue
         foreign[k] = True
         rivals = [
-            b for b in beside if moves[b] == moves[k] and length[b] < CLEARLY_MORE * length[k]
+            other
+            for other in simultaneous
+            if moves[other] == moves[k] and length[other] < CLEARLY_MORE * length[k]
         ]
-        if len(rivals) == len(beside):
+        if len(rivals) == len(simultaneous):
             foreign[rivals] = True
     return foreign[owner], sorted(first[~foreign].tolist())[1:]
 
 
 def encoder_steps(position: FloatArray) -> FloatArray:
-    """Smallest change of each joint's position: a step of its encoder, rad, shape (n_joints,).
+    """
+    Estimate the encoder step of each joint: the smallest change of its position.
 
-    Zero where a joint never moves.
+    Parameters
+    ----------
+    position : ndarray of shape (n, n_joints)
+        Positions, rad.
+
+    Returns
+    -------
+    ndarray of shape (n_joints,)
+        Steps, rad; zero where a joint never moves.
     """
     smallest = np.full(position.shape[1], np.inf)
     for rows in _blocks(len(position)):

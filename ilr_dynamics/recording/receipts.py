@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Times at which messages were received, in half of their memory."""
+"""Times of receipt of messages, stored as 32-bit differences to halve their memory."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ __all__ = ["Receipts"]
 
 class Receipts:
     """
-    Times of receipt in the order of writing, kept as their differences.
+    Times of receipt in the order of writing, stored as differences.
 
-    They are needed only where clocks were set or files merged, and differ by less than the two
-    seconds that 32 bits hold. The few other differences are kept beside.
+    They are needed only where clocks were set or files merged. Most differences are below the two
+    seconds that fit into 32 bits; the few others are stored separately.
 
     Attributes
     ----------
     in_order : bool
-        Whether none lies before the one written before it.
+        Whether the times never decrease.
     """
 
     def __init__(self) -> None:
@@ -39,11 +39,11 @@ class Receipts:
         return self._small.nbytes + self._at.nbytes + self._large.nbytes
 
     def append(self, received: Sequence[int]) -> None:
-        """Append times, ns, each of 64 bits."""
+        """Append times, ns, 64 bits each."""
         times = np.array([self._last, *received], dtype=np.int64)
         first = 0 if len(self._small) else 1
         self.in_order &= bool((times[first + 1 :] >= times[first:-1]).all())
-        # Differences that overflow do so back again where they are summed up.
+        # Differences that overflow do no harm: their sums overflow back.
         step = times[1:] - times[:-1]
         small = step.astype(np.int32)
         large = np.flatnonzero(small != step)
@@ -53,7 +53,7 @@ class Receipts:
         self._last = times[-1]
 
     def times(self) -> NDArray[np.int64]:
-        """Return the times, shape (n,), ns; nothing can be appended any more."""
+        """Return the times (n,), ns; nothing can be appended afterwards."""
         step = self._small.finish().astype(np.int64)
         step[self._at.finish()] = self._large.finish()
         return np.cumsum(step)

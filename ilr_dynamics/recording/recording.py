@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states of a bag with the torque that answers each of them."""
+"""Recording: the joint states of a bag, each with its commanded or measured torque."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ilr_dynamics.recording.joint_state import (
 )
 from ilr_dynamics.recording.joint_state_columns import JointStateColumns
 from ilr_dynamics.recording.joint_state_layout import FIELDS
-from ilr_dynamics.recording.message_collector import BagLimits, MessageTaker, absolute_topic
+from ilr_dynamics.recording.message_collector import BagLimits, MessageConsumer, absolute_topic
 from ilr_dynamics.recording.position_tracks import DEFAULT_VELOCITY, follow_positions
 from ilr_dynamics.recording.stamp_order import judge_stamps, long_steps, median_step
 from ilr_dynamics.recording.topic_series import TopicSeries, keep_rows, rises, take_rows
@@ -39,14 +39,15 @@ __all__ = [
 ]
 
 GRAVITY_ANNOTATION = "driver_compensates_gravity"
-"""Entry of a bag's metadata that says "true" or "false"; written by our recorder."""
+"""Entry of a bag's metadata with the value "true" or "false"; written by our recorder."""
 
 MINIMUM_STATES = 3
-# Fields without which a state, with torques commanded or reported, or a command is of no use.
+# Fields that a usable state (with commanded or reported torque) and a usable command must have.
 OF_STATES, WITH_EFFORT, OF_COMMANDS = ("position",), ("position", "effort"), ("effort",)
-# No recording pauses for a day, ns: a driver began before its clock was set, at 0 or so.
+# Gap from which on a clock was set, ns, as no recording pauses for a day: some drivers start at
+# time 0 and set their clock later.
 SET_AHEAD = 86_400 * NANOSECONDS
-# Topics of a bag that an error names.
+# Largest number of topics that an error message names.
 MAX_SHOWN = 20
 
 Reasons = NDArray[np.uint8]
@@ -62,25 +63,27 @@ class Recording:
     joint_names : tuple of str
         Order of the columns.
     stamp : ndarray of shape (n,), int64
-        Header stamps, ns, strictly increasing: from where a clock was set, moved so that they
-        follow those before by a period.
+        Header stamps, ns, strictly increasing. From where a clock was set they are shifted so
+        that they continue after one period.
     position : ndarray of shape (n, n_joints)
-        Measured, rad.
+        Measured positions, rad.
     velocity : ndarray of shape (n, n_joints), float32
-        Measured, rad/s; NaN where the driver gives none. It is looked at and not learned from.
+        Measured velocities, rad/s; NaN where the driver has none. They are inspected, but models
+        do not learn from them.
     torque : ndarray of shape (n, n_joints), float32
-        Nm: the torque commanded in answer to the state, or the effort the state reports.
+        Torque commanded in answer to the state, or the effort in the state, Nm.
     commanded : bool
-        Whether `torque` are commands (else reported efforts): they differ in when they act.
+        Whether `torque` is commanded; otherwise it is a reported effort, which acts at another
+        time.
     driver_compensates_gravity : bool
-        Whether the driver adds the gravity torque to what it is sent.
+        Whether the driver adds the gravity torque to the command.
     rejected : mapping of str to int
-        Joint states that were left out, by reason.
+        Number of joint states that were left out, by reason.
     breaks : tuple of int
-        States at which the motion does not go on from the one before: the clock was set, or the
-        position begins anew (`without_jumps`).
+        States that do not continue the motion of the previous one: the clock was set, or the
+        position has jumped for good (`without_jumps`).
     wraps : mapping of str to int
-        How many times the position of a joint was unwrapped, by its name (`without_jumps`).
+        Number of wraps removed from the position of a joint, by its name (`without_jumps`).
     """
 
     joint_names: tuple[str, ...]
@@ -98,7 +101,7 @@ class Recording:
     def time(self) -> FloatArray:
         """Time since the first state, shape (n,), s."""
         time = np.empty(len(self.stamp))
-        # Without an array of integers between, which would take as much again.
+        # In place: an intermediate array of integers would take as much memory again.
         np.subtract(self.stamp, self.stamp[:1], out=time, casting="unsafe")
         time /= NANOSECONDS
         return time
@@ -123,8 +126,8 @@ def read_recording(
     """
     Read the joint states of a bag and join each with its torque.
 
-    Memory follows the numbers that are kept and not the bag: at most `limits.max_memory`, and as
-    much again where stamps have to be put in order.
+    The memory is that of the numbers read, not of the bag: at most `limits.max_memory`, and twice
+    that where stamps have to be sorted.
 
     Parameters
     ----------
@@ -135,16 +138,16 @@ def read_recording(
     state_topic : str
         Topic of the measured joint states.
     command_topic : str or None
-        Topic whose effort is the commanded torque, stamped with the stamp of the state it
-        answers. Where it holds no messages (or with None) the effort of the states is taken.
+        Topic whose effort is the commanded torque, with the stamp of the state it answers. If it
+        has no messages, or with None, the effort of the states is used.
     driver_compensates_gravity : bool
-        Whether the driver adds the gravity torque to what it is sent.
+        Whether the driver adds the gravity torque to the command.
     limits : BagLimits
-        Refuse larger recordings.
+        Limits beyond which a recording is refused.
     directories : sequence of str or Path, or None
-        Where the bag and its files must lie; None: anywhere.
+        Allowed directories of the bag and its files; None: any.
     progress : Progress
-        Called with the share of the bag that is read.
+        Callback with the share of the bag that has been read.
 
     Returns
     -------
@@ -153,20 +156,20 @@ def read_recording(
     Raises
     ------
     RecordingError
-        The bag cannot be read, lacks the topic or the joints, was recorded with the other
-        gravity setting, holds only efforts although the driver compensates gravity (it reports
-        the total torque, not what it was sent), or has fewer than three usable states.
+        If the bag cannot be read, lacks the topic or the joints, was recorded with the other
+        gravity setting, holds only efforts although the driver compensates gravity (they are the
+        total torque, not the command), or has fewer than three usable states.
     FileAccessError
-        The bag lies outside the allowed directories.
+        If the bag is outside the allowed directories.
     """
     state_topic = absolute_topic(state_topic)
     states = JointStateColumns(joints, FIELDS, [OF_STATES, WITH_EFFORT])
     commands = _Commands(joints, states)
-    takers: dict[str, MessageTaker] = {state_topic: states}
+    consumers: dict[str, MessageConsumer] = {state_topic: states}
     if command_topic is not None and absolute_topic(command_topic) != state_topic:
-        takers[absolute_topic(command_topic)] = commands
-    bag = read_bag(uri, takers, limits, directories, progress)
-    _check_topics(bag, list(takers), len(states), uri)
+        consumers[absolute_topic(command_topic)] = commands
+    bag = read_bag(uri, consumers, limits, directories, progress)
+    _check_topics(bag, list(consumers), len(states), uri)
     commanded = len(commands) > 0
     _check_gravity(bag, driver_compensates_gravity, commanded, uri)
 
@@ -176,8 +179,8 @@ def read_recording(
     n_states = len(series.stamp)
     series, part, reasons = _in_order(series)
     if commanded:
-        _check_joints(answers.rejection, commands.names, joints, list(takers)[1], uri)
-        of_states, of_commands = takers
+        _check_joints(answers.rejection, commands.names, joints, list(consumers)[1], uri)
+        of_states, of_commands = consumers
         series, reason = join_torques(
             series, answers, lambda: (bag.places(of_states), bag.places(of_commands))
         )
@@ -212,26 +215,27 @@ def without_jumps(
     continuous_joints: Collection[str] = (),
 ) -> Recording:
     """
-    Leave out states whose positions are not the arm's.
+    Remove the states whose positions are not the arm's.
 
     Parameters
     ----------
     recording : Recording
+        States with their torques.
     velocity_limit : sequence of float or None
-        Of each joint, rad/s: states between which one is twice as fast are no motion
+        Velocity limit of each joint, rad/s: a faster change than twice that is a jump
         (`follow_positions`). None: 10 rad/s.
     continuous_joints : collection of str
-        Joints without limits: their positions are unwrapped where they jump by whole turns.
+        Names of the continuous joints, whose positions are unwrapped.
 
     Returns
     -------
     Recording
-        The same one if nothing jumps.
+        The given one if there are no jumps.
 
     Raises
     ------
     RecordingError
-        Fewer than three are left.
+        If fewer than three states are left.
     """
     tracks = follow_positions(
         recording.time,
@@ -242,14 +246,14 @@ def without_jumps(
     if not (tracks.jumped.any() or tracks.breaks or tracks.wraps.any()):
         return recording
     kept = np.flatnonzero(~tracks.jumped)
-    # Where a state is left out that begins something anew, the next one does.
+    # If the first state after a break was removed, the next one takes its place.
     begins = np.searchsorted(kept, sorted({*recording.breaks, *tracks.breaks}))
     jumped = Counter({Rejection.POSITION_JUMP.name.lower(): int(tracks.jumped.sum())})
     names = recording.joint_names
     if kept.size < MINIMUM_STATES:
         raise RecordingError(
             f"{jumped.total()} of {len(recording.stamp)} positions are farther from those before "
-            "them than an arm gets in the time; expected the states of one arm, in rad"
+            "them than an arm can move in the time; expected the states of one arm, in rad"
         )
     return replace(
         recording,
@@ -264,14 +268,14 @@ def without_jumps(
 
 
 def describe_rejections(rejected: Mapping[str, int]) -> str:
-    """Rejected samples by reason, as a phrase for messages."""
+    """Return a phrase for messages with the number of rejected samples by reason."""
     if not rejected:
         return "none rejected"
     return "rejected: " + ", ".join(f"{count} {reason}" for reason, count in rejected.items())
 
 
 def _check_topics(bag: Bag, topics: Sequence[str], n_states: int, uri: str | Path) -> None:
-    """Refuse a bag without joint states, or with another type on one of the topics."""
+    """Refuse a bag without joint states, or with a wrong type on one of the topics."""
     if topics[0] not in bag.types:
         found = ", ".join(sorted(bag.types)[:MAX_SHOWN]) or "no topics"
         raise RecordingError(f"recording {uri} has {found}; expected the topic {topics[0]}")
@@ -303,7 +307,7 @@ def _check_gravity(
 def _check_joints(
     rejection: Reasons, names: Sequence[str], joints: Sequence[str], topic: str, uri: str | Path
 ) -> None:
-    """Refuse a topic on which no message names all joints."""
+    """Refuse a topic if no message has all joints."""
     readable = rejection != Rejection.UNREADABLE
     if readable.any() and (rejection[readable] == Rejection.OTHER_JOINTS).all():
         raise RecordingError(
@@ -313,19 +317,19 @@ def _check_joints(
 
 
 class _Commands(JointStateColumns):
-    """Commands; where there are some, what the states themselves say of torques is not kept."""
+    """Columns of the commands; once there are some, the efforts in the states are dropped."""
 
     def __init__(self, joints: Sequence[str], states: JointStateColumns) -> None:
         super().__init__(joints, OF_COMMANDS, [OF_COMMANDS])
         self._states = states
 
     def take(self, messages: list[bytes], received: list[int]) -> None:
-        self._states.forget("effort")
+        self._states.drop("effort")
         super().take(messages, received)
 
 
 def _in_order(series: TopicSeries) -> tuple[TopicSeries, IndexArray, list[Reasons]]:
-    """Usable states by stamp, their parts between settings of the clock, and why not others."""
+    """Usable states sorted by stamp, their parts between clock resets, and the rejections."""
     usable = series.rejection == Rejection.NONE
     reasons = [series.rejection[~usable]]
     series = keep_rows(series, usable)
@@ -341,7 +345,7 @@ def _in_order(series: TopicSeries) -> tuple[TopicSeries, IndexArray, list[Reason
 
 
 def _moved_on(stamp: NDArray[np.int64], part: IndexArray) -> tuple[NDArray[np.int64], list[int]]:
-    """Stamps that rise from part to part too, and the rows at which the clock was set."""
+    """Stamps shifted to increase from part to part too, and the rows where the clock was set."""
     set_ahead = long_steps(stamp, SET_AHEAD) + 1
     begins = np.union1d(np.flatnonzero(part[1:] != part[:-1]) + 1, set_ahead).tolist()
     for row in begins:

@@ -20,48 +20,48 @@ from ilr_dynamics.recording.smoothing import smooth
 
 __all__ = ["SampleSettings", "Samples", "concatenate", "half_window", "training_samples"]
 
-# States that are smoothed at a time: bounds the memory to some MB.
+# Number of states smoothed at a time: it bounds the memory to some MB.
 BLOCK = 1 << 13
 
 
 @dataclass(frozen=True)
 class SampleSettings:
     """
-    How recorded states become samples.
+    Settings of smoothing, selection and thinning of recorded states.
 
     Attributes
     ----------
     filter_window : float
-        Length of the zero-phase filter on position and torque, s; short windows are widened to
-        the two samples more than the polynomial has degrees that smoothing needs.
+        Length of the zero-phase filter on position and torque, s. A window is widened to at
+        least two samples more than the degree of the polynomials.
     filter_order : int
         Degree of the filter's polynomials.
     max_gap : float
         Longest time between states that is not a gap, in nominal periods. The filter never
-        reaches across a gap.
+        includes states across a gap.
     command_delay : float
-        Time from a state to the middle of the action of the torque that answers it, in nominal
-        periods: one on the way, and half of the period during which the driver holds it.
+        Time from a state to the middle of the interval in which its command acts, in nominal
+        periods: one of transport, and half of the period for which the driver holds it.
     effort_delay : float
         The same for the effort that a state reports, which acts from that state on.
     sample_rate : float or None
-        Thin the samples to this rate, Hz; None keeps all.
+        Rate to which samples are thinned, Hz; None: not at all.
     torque_limit : sequence of float or None
-        Reject samples at which a joint's torque reaches its limit, Nm: the driver may have sent
-        the arm less than was recorded.
+        Torque limits, Nm. Samples at a limit are rejected, as the torque applied by the driver
+        may be smaller than the recorded one.
     minimum_speed : float or None
-        Reject samples at which every joint is slower, rad/s: a recording of efforts does not
-        show whether brakes carry the arm.
+        Samples are rejected if every joint is slower, rad/s: in a recording of efforts the brakes
+        may be carrying the arm.
     velocity_limit : sequence of float or None
-        Reject states that are farther from those before them than at twice this speed of a joint,
-        rad/s: other senders' states, or wrong bits. None: of any arm.
+        Velocity limits, rad/s. States that would need more than twice that are rejected: they are
+        from other senders or have bit errors. None: a limit for any arm.
     continuous_joints : sequence of str
-        Joints without limits, whose positions are unwrapped where they jump by whole turns.
+        Names of the continuous joints, whose positions are unwrapped.
     minimum_samples : int
-        Refuse recordings that give fewer.
+        Smallest number of samples of an accepted recording.
     minimum_range : float
-        Refuse recordings in which no joint moves further, rad: they show the weight of one
-        posture at best, or brakes.
+        Smallest motion of at least one joint in an accepted recording, rad: with less it shows
+        the weight in one posture at best, or brakes.
     """
 
     # Measured on the simulated arm (500 Hz, 4096 counts a motor turn, gears 18 to 42, motions
@@ -73,7 +73,7 @@ class SampleSettings:
     filter_window: float = 0.06
     filter_order: int = 4
     max_gap: float = 3.5
-    # Derived; the same torque error is least at 1.25 +- 0.25 and at 0.1 +- 0.25.
+    # Derived, not fitted; the same torque error is smallest at 1.25 +- 0.25 and at 0.1 +- 0.25.
     command_delay: float = 1.5
     effort_delay: float = 0.5
     sample_rate: float | None = None
@@ -91,22 +91,22 @@ DEFAULT_SETTINGS = SampleSettings()
 @dataclass(frozen=True)
 class Samples:
     """
-    Inputs and outputs of inverse dynamics.
+    Training samples of inverse dynamics.
 
     Attributes
     ----------
     time : ndarray of shape (n,)
         Time since the recording's first state, s.
     X : ndarray of shape (n, 3 n_joints)
-        Position, velocity and acceleration [q, qd, qdd], rad, rad/s, rad/s^2.
+        Inputs: position, velocity and acceleration [q, qd, qdd], rad, rad/s, rad/s^2.
     Y : ndarray of shape (n, n_joints)
-        Torque at the same time, Nm.
+        Outputs: torque at the same time, Nm.
     joint_names : tuple of str
         Order of the joints.
     driver_compensates_gravity : bool
         Whether the driver adds the gravity torque to `Y`.
     rejected : mapping of str to int
-        States that gave no sample, by reason.
+        Number of states that gave no sample, by reason.
     """
 
     time: FloatArray
@@ -124,12 +124,12 @@ class Samples:
 
 def concatenate(parts: Sequence[Samples]) -> Samples:
     """
-    Join the samples of several recordings of one arm; `time` stays that of each recording.
+    Concatenate the samples of several recordings of one arm; each keeps its own `time`.
 
     Parameters
     ----------
     parts : sequence of Samples
-        At least one, all of the same joints and gravity setting.
+        At least one, all with the same joints and gravity setting.
 
     Returns
     -------
@@ -138,7 +138,7 @@ def concatenate(parts: Sequence[Samples]) -> Samples:
     Raises
     ------
     RecordingError
-        They are of different arms.
+        If they are of different arms.
     """
     first = parts[0]
     for part in parts[1:]:
@@ -162,8 +162,8 @@ def training_samples(recording: Recording, settings: SampleSettings = DEFAULT_SE
     """
     Align, smooth and differentiate a recording.
 
-    States whose positions jump are left out. The torque is shifted to the time at which it acts,
-    then position and torque pass through the same filter within each stretch without gaps;
+    States whose positions jump are removed. The torque is shifted to the time at which it acts.
+    Position and torque are then smoothed by the same filter within each stretch without gaps;
     velocity and acceleration are the derivatives of the smoothed position. States within half a
     window of a gap give no sample.
 
@@ -182,9 +182,9 @@ def training_samples(recording: Recording, settings: SampleSettings = DEFAULT_SE
     Raises
     ------
     InvalidParameterError
-        A setting is out of range.
+        If a setting is out of range.
     RecordingError
-        Too few samples are left, or nothing moved.
+        If too few samples are left, or no joint moved.
     """
     _check_settings(settings, len(recording.joint_names))
     recording = without_jumps(recording, settings.velocity_limit, settings.continuous_joints)
@@ -218,7 +218,7 @@ def training_samples(recording: Recording, settings: SampleSettings = DEFAULT_SE
 
 
 def half_window(settings: SampleSettings, period: float) -> int:
-    """States on each side of one that the filter smooths it with, at a period in s."""
+    """Return half of the filter's window in states, for states with this period in s."""
     return max(round(0.5 * settings.filter_window / period), settings.filter_order // 2 + 1)
 
 
@@ -240,7 +240,7 @@ def _saturated(recording: Recording, settings: SampleSettings) -> IndexArray:
         return np.array([], dtype=np.intp)
     saturated = np.zeros(len(recording.stamp), dtype=bool)
     for torque, limit in zip(recording.torque.T, settings.torque_limit, strict=True):
-        # Rounded alike, so that a torque at its limit is at it still.
+        # The limit is rounded like the torque, so that equal values stay equal.
         saturated |= np.abs(torque) >= torque.dtype.type(limit)
     return np.flatnonzero(saturated)
 
@@ -248,7 +248,7 @@ def _saturated(recording: Recording, settings: SampleSettings) -> IndexArray:
 def _smooth_stretches(
     recording: Recording, settings: SampleSettings, reason: NDArray[np.uint8]
 ) -> tuple[FloatArray, FloatArray]:
-    """Inputs and torques of the samples; the other states are marked in `reason`."""
+    """Inputs and torques of the samples; rejections of other states are set in `reason`."""
     n_joints = len(recording.joint_names)
     most = len(reason)
     if settings.sample_rate is not None:
@@ -265,7 +265,7 @@ def _smooth_stretches(
             continue
         reason[rows] = Rejection.FILTER_EDGE
         reason[stretch.known[half_width:-half_width]] = Rejection.NONE
-        # In blocks: at most a few of the states become samples, and only these are kept.
+        # In blocks to save memory, as often only few of the states become samples.
         for start in range(half_width, stretch.n_known - half_width, BLOCK):
             centres = np.arange(start, min(start + BLOCK, stretch.n_known - half_width))
             centres = centres[selection.before_smoothing(stretch.known[centres])]
@@ -289,7 +289,7 @@ def _smooth_stretches(
 def _stretches(
     recording: Recording, settings: SampleSettings, rows: IndexArray
 ) -> list[IndexArray]:
-    """Split rows where the time between neighbours is a gap, or the motion begins anew."""
+    """Split rows at gaps in time and at breaks of the motion."""
     if rows.size == 0:
         return []
     step = np.diff(recording.stamp[rows]) / NANOSECONDS
@@ -300,12 +300,12 @@ def _stretches(
 
 class _Stretch:
     """
-    States without gaps between them.
+    Stretch of states without a gap.
 
     Attributes
     ----------
     known : ndarray of shape (n_known,)
-        States whose torque is known at their own time.
+        Rows of the states at whose time the torque is known.
     """
 
     def __init__(self, recording: Recording, rows: IndexArray, delay: float) -> None:
@@ -316,13 +316,13 @@ class _Stretch:
         self._recording, self._rows, self._delay, self._time = recording, rows, delay, time
 
     def time(self, block: slice) -> FloatArray:
-        """Times of some of the known ones, s."""
+        """Times of a block of the known states, s."""
         return self._recording.time[self.known[block]]
 
     def signals(self, block: slice) -> FloatArray:
-        """Their positions, and their torques at their own time, (n, 2 n_joints), rad and Nm."""
+        """Positions and torques of a block of the known states, (n, 2 n_joints), rad and Nm."""
         sent = self.time(block) - self._delay
-        # Only those between which these were sent.
+        # Interpolate only from the states around the block.
         first = max(int(np.searchsorted(self._time, sent[0], side="right")) - 1, 0)
         last = int(np.searchsorted(self._time, sent[-1])) + 1
         torque = self._recording.torque[self._rows[first:last]]
@@ -332,10 +332,10 @@ class _Stretch:
 
 class _Selection:
     """
-    Which states become samples; the others are marked in `reason`.
+    Selection of the states that become samples; rejections of others are set in `reason`.
 
-    Of each interval of the sample rate the first one does. None are smoothed in vain, which takes
-    most of the time, unless their speed must be known.
+    The first state in each interval of the sample rate is selected, before smoothing, which takes
+    most of the time. Only if the speed matters more states are smoothed.
     """
 
     def __init__(
@@ -345,13 +345,13 @@ class _Selection:
         self._slot = -1.0
 
     def before_smoothing(self, rows: IndexArray) -> BoolArray:
-        """Whether states (n,), the next in time, may become samples."""
+        """Whether each of the next states (n,) may become a sample."""
         if self._settings.minimum_speed is not None:
             return np.ones(len(rows), dtype=bool)
         return self._first_of_slots(rows)
 
     def after_smoothing(self, rows: IndexArray, x: FloatArray) -> BoolArray:
-        """Whether those of them (n,) with inputs (n, 3 n_joints) do."""
+        """Whether each of these states (n,), with inputs (n, 3 n_joints), becomes a sample."""
         if self._settings.minimum_speed is None:
             return np.ones(len(rows), dtype=bool)
         n_joints = x.shape[1] // 3
@@ -364,7 +364,7 @@ class _Selection:
     def _first_of_slots(self, rows: IndexArray) -> BoolArray:
         if self._settings.sample_rate is None or not rows.size:
             return np.ones(len(rows), dtype=bool)
-        # The small number keeps a sample that falls on a boundary on its upper side.
+        # The small number assigns a state on a boundary to the upper interval.
         slot = np.floor(self._recording.time[rows] * self._settings.sample_rate + 1e-6)
         first = np.diff(slot, prepend=self._slot) != 0.0
         self._slot = float(slot[-1])

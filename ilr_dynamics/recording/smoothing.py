@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Zero-phase smoothing and differentiation by local polynomials."""
+"""Zero-phase Savitzky-Golay smoothing and differentiation of unevenly spaced samples."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ilr_dynamics.exceptions import InvalidParameterError
 __all__ = ["smooth"]
 
 BLOCK = 2048
-"""Windows fitted at a time: bounds the memory to some 10 MB."""
+"""Number of windows fitted at a time: it bounds the memory to some 10 MB."""
 
 
 def smooth(
@@ -26,10 +26,10 @@ def smooth(
     r"""
     Fit a polynomial around every sample; its value and derivatives are the filter's output.
 
-    This is the filter of Savitzky and Golay (1964) at the times the samples really have: with
-    even spacing it is `scipy.signal.savgol_filter`, with jitter or a lost sample it stays exact
-    for polynomials up to the order. The window is centred, so there is no phase lag. The edges,
-    where no full window fits, are left out.
+    This is the filter of Savitzky and Golay (1964) at the actual times of the samples: with even
+    spacing it equals `scipy.signal.savgol_filter`; with jitter or a lost sample it is still exact
+    for polynomials up to the order. The window is centred, so there is no phase lag. There is no
+    output at the edges, where no full window fits.
 
     Parameters
     ----------
@@ -38,12 +38,11 @@ def smooth(
     signals : ndarray of shape (n, m)
         Signals to smooth, in any unit.
     half_width : int
-        Samples on each side of the centre; the window holds 2 half_width + 1.
+        Number of samples on each side of the centre; the window has 2 half_width + 1.
     order : int
         Degree of the polynomial, at least 2 and less than the window.
     centres : ndarray of shape (c,), int, optional
-        Samples at which the result is wanted, each with a full window around it; all of these if
-        not given.
+        Samples at which to evaluate, each with a full window around it; by default all such.
 
     Returns
     -------
@@ -53,7 +52,7 @@ def smooth(
     Raises
     ------
     InvalidParameterError
-        The order does not fit the window.
+        If the order does not fit the window.
     """
     width = 2 * half_width + 1
     if not 2 <= order < width:
@@ -78,12 +77,12 @@ def smooth(
 def _fit(times: FloatArray, windows: FloatArray, order: int) -> FloatArray:
     """Value, first and second derivative (3, b, m) at the centres of windows (b, m, width)."""
     offset = times - times[:, times.shape[1] // 2, np.newaxis]
-    # Powers of numbers within about +-1 keep the normal equations well conditioned.
+    # Times scaled to about +-1 keep the normal equations well conditioned.
     scale = 0.5 * (times[:, -1] - times[:, 0])[:, np.newaxis]
     x = offset / scale
     powers = np.empty((len(x), order + 1, x.shape[1]))
     powers[:, 0] = 1.0
-    # Multiplied up: a power of floats takes some ten times as long.
+    # Repeated multiplication, as the power operator on floats takes ten times as long.
     for k in range(order):
         np.multiply(powers[:, k], x, out=powers[:, k + 1])
     gram = powers @ np.swapaxes(powers, 1, 2)

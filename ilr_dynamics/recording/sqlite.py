@@ -1,11 +1,11 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 """
-Messages of a rosbag2 in an SQLite file.
+Reader of a rosbag2's SQLite files, safe against malicious ones.
 
-A database file can hold views, triggers, virtual tables and generated columns, so that reading a
-table computes anything; and its pages can point at each other in circles. Only plain tables are
-read here, nothing may be called, and the work is bounded.
+A database file can contain views, triggers, virtual tables and generated columns, so that reading
+a table can run any computation, and its pages can form loops. Therefore only plain tables are
+read, functions are not allowed, and the number of steps is limited.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ __all__ = ["read_sqlite"]
 
 TABLES = ("messages", "topics")
 ALLOWED_ACTIONS = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ)
-# The file's header (https://www.sqlite.org/fileformat2.html): size of a page (1 for 65536), number
-# of changes, number of pages, and the number of changes when the pages were counted.
+# Header of the file (https://www.sqlite.org/fileformat2.html): page size (1 for 65536), change
+# counter, number of pages, and the change counter when the pages were counted.
 HEADER = struct.Struct(">16x H 6x I I 60x I 4x")
 LARGEST_PAGE = 65536
-# Of the files beside it, as the same page describes them.
+# Journals in the same folder, as the same page describes them.
 WAL_HEADER_BYTES = 32
 JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
-# Reads the file as its owner: SQLite then merges a write-ahead log, and takes back what a rollback
-# journal says was not finished.
+# Command that opens the file with write access: SQLite then merges a write-ahead log, or rolls
+# unfinished changes back by a rollback journal.
 UNITE = (
     "python3 -c 'import sqlite3, sys; "
     'open(sys.argv[1], "r+b").close(); '
     'sqlite3.connect(sys.argv[1]).execute("PRAGMA wal_checkpoint(TRUNCATE)")\''
 )
-# Bytes of a value and of the text of a table's definition; definitions of messages are not read.
+# Largest size of a value or of a table's definition; message definitions are not read.
 MAX_VALUE_BYTES = 1024**2
-# Steps of SQLite's virtual machine: some ten a message, whether it is wanted or not.
+# Limit of steps of SQLite's virtual machine, which takes some ten per message on any topic.
 STEPS_PER_CALL = 1_000_000
 MAX_CALLS = 1000
 ROWS_PER_REPORT = 4096
@@ -56,25 +56,25 @@ def read_sqlite(
     Parameters
     ----------
     path : Path
-        A ``.db3`` file.
+        Path of a ``.db3`` file.
     collector : MessageCollector
-        Takes what is found.
+        Receiver of topics and messages.
     progress : callable of float
-        Called with the share of the messages that is read.
+        Callback with the share of the messages that has been read.
 
     Raises
     ------
     RecordingError
-        The file is cut short, holds something else, is too large for the collector's limits, or
-        has messages in a journal beside it.
+        If the file is cut short, is not a rosbag2, is too large for the collector's limits, or
+        has messages in a journal.
     sqlite3.Error
-        It is damaged.
+        If it is damaged.
     OSError
-        It cannot be opened.
+        If it cannot be opened.
     """
     _check_journals(path)
     _check_size(path)
-    # Quoted: SQLite would take "?" and "%" in a name as more than a name.
+    # Quoted, because "?" and "%" have a meaning in a URI.
     uri = f"file:{quote(str(path))}?mode=ro&immutable=1"
     with closing(sqlite3.connect(uri, uri=True)) as database:
         _restrict(database, collector)
@@ -87,9 +87,9 @@ def read_sqlite(
 
 def _check_journals(path: Path) -> None:
     """
-    Refuse a file that another one completes: that of a recorder that was killed.
+    Refuse a file with a journal that completes it, as a killed recorder leaves it.
 
-    To read both, SQLite would have to write beside them.
+    To read both, SQLite would have to write into the folder.
     """
     for suffix, is_pending in (("-wal", _has_frames), ("-journal", _is_hot)):
         journal = path.with_name(path.name + suffix)
@@ -106,13 +106,13 @@ def _has_frames(journal: Path) -> bool:
 
 
 def _is_hot(journal: Path) -> bool:
-    """Whether a rollback journal is of a change that was not finished: its header is there."""
+    """Whether a rollback journal belongs to an unfinished change: it then has a header."""
     with journal.open("rb") as file:
         return file.read(len(JOURNAL_MAGIC)) == JOURNAL_MAGIC
 
 
 def _check_size(path: Path) -> None:
-    """Refuse a file that is cut short: some versions of SQLite read what is left of it."""
+    """Refuse a file that is cut short, as some versions of SQLite read the rest of it."""
     size = path.stat().st_size
     with path.open("rb") as file:
         header = file.read(HEADER.size)
@@ -120,7 +120,7 @@ def _check_size(path: Path) -> None:
         raise RecordingError(f"it has {size} bytes; expected the {HEADER.size} of a header first")
     page_size, changes, n_pages, changes_at_count = HEADER.unpack(header)
     page_size = LARGEST_PAGE if page_size == 1 else page_size
-    # Writers older than SQLite 3.7 change the file without counting its pages.
+    # Writers older than SQLite 3.7 do not update the number of pages.
     if changes == changes_at_count and size < n_pages * page_size:
         raise RecordingError(
             f"it is cut short: it has {size} bytes; expected {n_pages} pages of {page_size}"
@@ -154,7 +154,7 @@ def _check_tables(database: sqlite3.Connection) -> None:
 
 
 def _read_topics(database: sqlite3.Connection, collector: MessageCollector) -> dict[int, str]:
-    """Wanted topics by the number that the messages have."""
+    """Return the topics to be read, by their number in the messages."""
     rows = database.execute(
         "SELECT id, name, type, serialization_format FROM topics LIMIT ?", (MAX_TOPICS + 1,)
     )
@@ -176,7 +176,7 @@ def _read_messages(
     collector: MessageCollector,
     progress: Callable[[float], None],
 ) -> None:
-    # In the order in which they were written. Several numbers may share a topic's name.
+    # In the order of writing. Several numbers may belong to the same topic.
     numbers = ", ".join(map(str, topics))
     newest = database.execute("SELECT rowid FROM messages ORDER BY rowid DESC LIMIT 1").fetchone()
     rows = database.execute(

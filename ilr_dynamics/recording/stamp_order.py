@@ -1,12 +1,12 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 """
-Messages that can be ordered by their stamps, where clocks were set or stamps are wrong.
+Ordering of messages by their stamps, with detection of clock resets and wrong stamps.
 
-Three things look alike, as a stamp lies before another one that was written earlier: a message
-that was overtaken on its way (it has a place of its own among the others), a stamp that is wrong
-(those before and after go on without it), and a clock that was set back (what follows runs once
-more through a time that has messages already).
+A stamp that is lower than that of an earlier message has one of three causes: the message was
+overtaken on its way (it fills a gap among the others), the stamp is wrong (the stamps before and
+after continue without it), or the clock was set back (the stamps that follow run through a time
+that has messages already).
 """
 
 from __future__ import annotations
@@ -26,43 +26,42 @@ __all__ = ["judge_stamps", "long_steps", "median_step", "short_steps"]
 Stamps = NDArray[np.int64]
 
 LONGEST_INT32 = np.iinfo(np.int32).max
-# How far, in ns, a message may be from its place: those that were overtaken are put back there.
+# Largest delay of an overtaken message that is sorted back to its place, ns.
 REORDERING = 100_000_000
-# Setting a clock back by less cannot be told from messages that are late, ns.
-SMALLEST_STEP = 25_000_000
-# Messages that are looked at before and after a clock is set, and how many of them have to follow
-# each other by the period, as some are lost or have wrong stamps.
-LOOKED_AT, STEADY = 16, 8
-# Share of these that must not lie before the one written before them: of messages of any times one
-# half does.
+# Smallest reset of a clock that can be distinguished from late messages, ns.
+SMALLEST_RESET = 25_000_000
+# Number of messages before and after a reset that are examined, and of those that must be evenly
+# spaced: some are lost or have wrong stamps.
+EXAMINED, EVENLY_SPACED = 16, 8
+# Share of these that must not have a lower stamp than their predecessor: of random stamps half do.
 RISING = 0.75
-# How far, in nominal periods, a message may be from where those beside it have it.
-UNSTEADY = 4.0
-# Share of stamps that lie before the ones written before them, from which on the order of writing
-# says nothing.
+# Largest deviation of an evenly spaced message, in nominal periods.
+MAX_DEVIATION = 4.0
+# Share of decreasing stamps from which on the order of writing is meaningless.
 SHUFFLED = 0.02
-# Messages written before one, among which those of its time are looked for: of some seconds.
+# Number of earlier messages, of some seconds, among which messages of the same time are searched.
 NEAR = 10_000
-# A message overtaken is as far from its neighbours, in nominal periods: else there was no hole.
-HOLE = 0.25
-# Fewer first or last messages than this, that far (periods) from all others, have wrong stamps: of
-# a clock that was not set yet.
-LONELY, FAR = 3, 10.0
+# Smallest distance of an overtaken message from its neighbours, in nominal periods: it needs a
+# gap to fill.
+GAP = 0.25
+# Fewer first or last messages than this, farther than so many periods from all others, have wrong
+# stamps, of a clock that was not set yet.
+ISOLATED, FAR = 3, 10.0
 
 
 def judge_stamps(stamp: Stamps) -> tuple[IndexArray, NDArray[np.uint8]]:
     """
-    Say which messages can be ordered by their stamps, and in which parts.
+    Divide messages at clock resets and reject those with wrong or repeated stamps.
 
     Parameters
     ----------
     stamp : ndarray of shape (n,), int64
-        ns, in the order in which they were written.
+        Stamps in the order of writing, ns.
 
     Returns
     -------
     part : ndarray of shape (n,)
-        0 until the clock is set back, 1 until it is set back again ...
+        Number of times that the clock had been set back.
     rejection : ndarray of shape (n,), uint8
         `Rejection.WRONG_STAMP`, `REPEATED_STAMP` or `NONE`.
     """
@@ -71,24 +70,25 @@ def judge_stamps(stamp: Stamps) -> tuple[IndexArray, NDArray[np.uint8]]:
     period = _period(stamp, in_order)
     rejection = np.zeros(n, dtype=np.uint8)
     part = np.zeros(n, dtype=np.intp)
-    _reject_lonely(stamp, period, rejection)
+    _reject_isolated(stamp, period, rejection)
     if in_order:
         return part, rejection
     rows = np.flatnonzero(rejection == Rejection.NONE)
     if not rises(stamp[rows]):
-        for row in _set_back(stamp[rows], period):
+        for row in _clock_resets(stamp[rows], period):
             part[rows[row] :] += 1
         for k in range(int(part[-1]) + 1):
             chosen = rows[part[rows] == k]
-            rejection[chosen] = _judge(stamp[chosen], period)
-        _reject_lonely(stamp, period, rejection)
+            rejection[chosen] = _reject_unordered(stamp[chosen], period)
+        _reject_isolated(stamp, period, rejection)
     return part, rejection
 
 
 def short_steps(stamp: Stamps) -> NDArray[np.int32]:
-    """Times between stamps in order, (n - 1,), ns; those beyond two seconds count as these.
+    """
+    Return the times between sorted stamps, (n - 1,), ns, cut off at two seconds.
 
-    For medians over an hour: they take half of the memory.
+    With 32 bits, which halves the memory for medians over hours.
     """
     step = np.empty(max(len(stamp) - 1, 0), dtype=np.int32)
     for start in range(0, len(step), BLOCK):
@@ -98,13 +98,13 @@ def short_steps(stamp: Stamps) -> NDArray[np.int32]:
 
 
 def median_step(stamp: Stamps) -> float:
-    """Median time between stamps in order, at least two, ns."""
+    """Return the median time between sorted stamps, at least two, ns."""
     median = float(np.median(short_steps(stamp), overwrite_input=True))
     return median if median < LONGEST_INT32 - 1 else float(np.median(np.diff(stamp)))
 
 
 def long_steps(stamp: Stamps, longest: float) -> IndexArray:
-    """Stamps, of those in order, after which the next is later by more than so much, ns."""
+    """Return the indices of sorted stamps after which a gap is longer than ``longest``, ns."""
     found = [
         start + np.flatnonzero(np.diff(stamp[start : start + BLOCK + 1]) > longest)
         for start in range(0, len(stamp), BLOCK)
@@ -117,25 +117,25 @@ def _period(stamp: Stamps, in_order: bool) -> float:
     if not in_order:
         step = np.diff(stamp)
         if np.count_nonzero(step < 0) <= SHUFFLED * len(step):
-            # Where a clock was set back, stamps of two times lie between each other.
+            # Not sorted first: after a clock reset that would interleave stamps of two times.
             rising = step[step > 0]
             return float(np.median(rising)) if rising.size else 1.0
         stamp = np.unique(stamp)
     return median_step(stamp) if len(stamp) > 1 else 1.0
 
 
-def _set_back(stamp: Stamps, period: float) -> list[int]:
-    """Rows that are the first after the clock was set back."""
+def _clock_resets(stamp: Stamps, period: float) -> list[int]:
+    """First rows after the clock was set back."""
     found = []
     begin = 0
     for row in (np.flatnonzero(np.diff(stamp) < 0) + 1).tolist():
-        first = max(begin, row - LOOKED_AT)
-        was = _level(stamp[first:row], first - row, period)
-        now = _level(stamp[row : row + LOOKED_AT], 0, period)
-        if was is None or now is None or was - now < SMALLEST_STEP:
+        first = max(begin, row - EXAMINED)
+        was = _intercept(stamp[first:row], first - row, period)
+        now = _intercept(stamp[row : row + EXAMINED], 0, period)
+        if was is None or now is None or was - now < SMALLEST_RESET:
             continue
-        # A block that was late fills a hole; a clock set back runs where messages are already.
-        after = stamp[row : row + LOOKED_AT]
+        # A late block fills a gap; after a reset the time has messages already.
+        after = stamp[row : row + EXAMINED]
         end = min(now + len(after) * period, was)
         earlier = stamp[max(begin, row - NEAR) : row]
         there = np.count_nonzero((earlier >= now - period / 2) & (earlier <= end))
@@ -146,18 +146,22 @@ def _set_back(stamp: Stamps, period: float) -> list[int]:
     return found
 
 
-def _level(stamp: Stamps, first: int, period: float) -> float | None:
-    """Stamp that the message number 0 of a steady series has, or had; None if it is not steady."""
-    if len(stamp) < STEADY or np.mean(np.diff(stamp) >= 0) < RISING:
+def _intercept(stamp: Stamps, first: int, period: float) -> float | None:
+    """
+    Stamp of message number 0, extrapolated from evenly spaced messages.
+
+    Their first number is ``first``. None if they are not evenly spaced.
+    """
+    if len(stamp) < EVENLY_SPACED or np.mean(np.diff(stamp) >= 0) < RISING:
         return None
     due = stamp - period * np.arange(first, first + len(stamp))
-    level = float(np.median(due))
-    steady = np.count_nonzero(np.abs(due - level) <= UNSTEADY * period)
-    return level if steady >= STEADY else None
+    intercept = float(np.median(due))
+    n_close = np.count_nonzero(np.abs(due - intercept) <= MAX_DEVIATION * period)
+    return intercept if n_close >= EVENLY_SPACED else None
 
 
-def _judge(stamp: Stamps, period: float) -> NDArray[np.uint8]:
-    """Rejections of messages of one part: those beside its longest rising chain of stamps."""
+def _reject_unordered(stamp: Stamps, period: float) -> NDArray[np.uint8]:
+    """Rejections of messages of one part that are not on its longest increasing subsequence."""
     rejection = np.zeros(len(stamp), dtype=np.uint8)
     chain = _longest_rising(stamp)
     aside = np.setdiff1d(np.arange(len(stamp)), chain)
@@ -169,9 +173,9 @@ def _judge(stamp: Stamps, period: float) -> NDArray[np.uint8]:
     after = ends[np.minimum(place, len(chain) - 1)]
     distance = np.maximum(before - stamp[aside], stamp[aside] - after)
     nearest = _distance(ends, stamp[aside])
-    # By less than a period messages of two senders are out of order, whose stamps may be close.
+    # Within a period the order of messages of two senders may change, so these may be close.
     late = distance <= period
-    # Those put back among the chain, which is too long to put them in one by one.
+    # Messages sorted back, in a list of their own: the chain is too long for insertions.
     added: list[int] = []
     judged = (aside, distance > REORDERING, late, nearest)
     for row, far, little, near in zip(*(part.tolist() for part in judged), strict=True):
@@ -181,7 +185,7 @@ def _judge(stamp: Stamps, period: float) -> NDArray[np.uint8]:
             rejection[row] = Rejection.WRONG_STAMP
         elif near == 0:
             rejection[row] = Rejection.REPEATED_STAMP
-        elif near < HOLE * period and not little:
+        elif near < GAP * period and not little:
             rejection[row] = Rejection.WRONG_STAMP
         else:
             insort(added, value)
@@ -189,7 +193,7 @@ def _judge(stamp: Stamps, period: float) -> NDArray[np.uint8]:
 
 
 def _distance(sorted_stamps: Stamps, stamp: Stamps) -> Stamps:
-    """How far the nearest of some stamps in order is from each stamp, (n,)."""
+    """Distance of each stamp (n,) from the nearest of some sorted stamps."""
     after = np.searchsorted(sorted_stamps, stamp)
     last = len(sorted_stamps) - 1
     sides = [np.clip(after - 1, 0, last), np.minimum(after, last)]
@@ -197,13 +201,13 @@ def _distance(sorted_stamps: Stamps, stamp: Stamps) -> Stamps:
 
 
 def _nearest(kept: list[int], value: int) -> float:
-    """How far the nearest of some numbers in order is; infinite without any."""
+    """Distance of a value from the nearest of some sorted numbers; infinite without any."""
     place = bisect_left(kept, value)
     return min((abs(near - value) for near in kept[max(place - 1, 0) : place + 1]), default=inf)
 
 
 def _first_of_each(stamp: Stamps, rejection: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Of equal stamps the chain may hold a later one: the first written counts."""
+    """Keep the first written of equal stamps, as the subsequence may contain a later one."""
     rows = np.flatnonzero(rejection != Rejection.WRONG_STAMP)
     _, first = np.unique(stamp[rows], return_index=True)
     rejection[rows] = Rejection.REPEATED_STAMP
@@ -212,10 +216,11 @@ def _first_of_each(stamp: Stamps, rejection: NDArray[np.uint8]) -> NDArray[np.ui
 
 
 def _longest_rising(stamp: Stamps) -> IndexArray:
-    """Indices of a longest strictly rising subsequence.
+    """
+    Indices of a longest strictly increasing subsequence.
 
-    Between two places where all before are less than all behind, the others matter nothing: most
-    such stretches are one stamp.
+    The stamps are divided where all before are less than all after; each part is solved by
+    itself. Most parts are one stamp.
     """
     highest = np.maximum.accumulate(stamp)
     lowest = np.minimum.accumulate(stamp[::-1])[::-1]
@@ -224,12 +229,12 @@ def _longest_rising(stamp: Stamps) -> IndexArray:
     long = lengths > 1
     chains = [begins[~long]]
     for begin, length in zip(begins[long].tolist(), lengths[long].tolist(), strict=True):
-        chains.append(begin + _by_patience(stamp[begin : begin + length].tolist()))
+        chains.append(begin + _patience_sorting(stamp[begin : begin + length].tolist()))
     return np.sort(np.concatenate(chains))
 
 
-def _by_patience(values: list[int]) -> IndexArray:
-    """Indices of a longest strictly rising subsequence (patience sorting, n log n)."""
+def _patience_sorting(values: list[int]) -> IndexArray:
+    """Indices of a longest strictly increasing subsequence by patience sorting, n log n."""
     tops: list[int] = []
     rows: list[int] = []
     previous = []
@@ -249,16 +254,16 @@ def _by_patience(values: list[int]) -> IndexArray:
     return np.array(chain[::-1], dtype=np.intp)
 
 
-def _reject_lonely(stamp: Stamps, period: float, rejection: NDArray[np.uint8]) -> None:
-    """Reject few messages before or after all others, and far from them."""
+def _reject_isolated(stamp: Stamps, period: float, rejection: NDArray[np.uint8]) -> None:
+    """Reject a few first or last messages that are far from all others."""
     kept = stamp[rejection == Rejection.NONE] if rejection.any() else stamp
     kept = kept if rises(kept) else np.sort(kept)
     far = long_steps(kept, max(FAR * period, float(REORDERING)))
     if not far.size:
         return
-    lonely = np.zeros(len(stamp), dtype=bool)
-    if far[0] + 1 < LONELY:
-        lonely |= stamp <= kept[far[0]]
-    if len(kept) - 1 - far[-1] < LONELY:
-        lonely |= stamp > kept[far[-1]]
-    rejection[lonely & (rejection == Rejection.NONE)] = Rejection.WRONG_STAMP
+    isolated = np.zeros(len(stamp), dtype=bool)
+    if far[0] + 1 < ISOLATED:
+        isolated |= stamp <= kept[far[0]]
+    if len(kept) - 1 - far[-1] < ISOLATED:
+        isolated |= stamp > kept[far[-1]]
+    rejection[isolated & (rejection == Rejection.NONE)] = Rejection.WRONG_STAMP

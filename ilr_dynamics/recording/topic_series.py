@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states of one topic in an order, whose rows are left out without a second copy."""
+"""Joint states of one topic as columns, with row selection in place to save memory."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from ilr_dynamics.arrays import BoolArray, IndexArray
 __all__ = ["BLOCK", "TopicSeries", "keep_rows", "rises", "take_rows"]
 
 BLOCK = 1 << 14
-"""Rows that are worked on at a time, where all at once would take as much memory again."""
+"""Number of rows processed at a time, where all at once would take as much memory again."""
 
 
 @dataclass(frozen=True)
 class TopicSeries:
     """
-    Numbers of the joint states of a topic.
+    Columns of the joint states of a topic.
 
     Attributes
     ----------
     stamp : ndarray of shape (n,), int64
         Header stamp, ns.
     fields : dict of str to ndarray of shape (n, n_joints)
-        Position, velocity, effort, as far as they are kept: rad, rad/s, Nm.
+        Position, velocity and effort, those that are stored, rad, rad/s and Nm.
     rejection : ndarray of shape (n,), uint8
-        Why the message cannot be used, as `Rejection`.
+        Reason why the message cannot be used, as `Rejection`.
     written : ndarray of shape (n,), int64, or None
-        Which one of the topic's messages each was in the order of writing; None: as they stand.
+        Index of each message in the order of writing; None: the rows are in that order.
     """
 
     stamp: NDArray[np.int64]
@@ -42,12 +42,12 @@ class TopicSeries:
 
 
 def rises(values: NDArray[Any]) -> bool:
-    """Whether each value is larger than the one before."""
+    """Whether values strictly increase."""
     return bool((values[1:] > values[:-1]).all())
 
 
 def take_rows(series: TopicSeries, rows: IndexArray) -> TopicSeries:
-    """Copy rows, in any order."""
+    """Return a copy of rows, in any order."""
     return TopicSeries(
         series.stamp[rows],
         {name: values[rows] for name, values in series.fields.items()},
@@ -57,7 +57,7 @@ def take_rows(series: TopicSeries, rows: IndexArray) -> TopicSeries:
 
 
 def keep_rows(series: TopicSeries, kept: BoolArray) -> TopicSeries:
-    """Leave out the other rows; the series itself is used up."""
+    """Return the rows that are kept; the given series is overwritten."""
     if kept.all():
         return series
     rows = np.flatnonzero(kept)
@@ -70,7 +70,7 @@ def keep_rows(series: TopicSeries, kept: BoolArray) -> TopicSeries:
 
 
 def _moved_up(values: NDArray[Any], rows: IndexArray) -> NDArray[Any]:
-    """Rows in their order, moved to the front: each comes from where it goes or from behind."""
+    """Move increasing rows to the front in place: no row is overwritten before it is moved."""
     for start in range(0, len(rows), BLOCK):
         block = rows[start : start + BLOCK]
         values[start : start + len(block)] = values[block]

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Torque commands beside the joint states that they answer."""
+"""Join of torque commands to the joint states that they answer, by stamp."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ilr_dynamics.arrays import IndexArray
 from ilr_dynamics.recording.joint_state import NANOSECONDS, Rejection
-from ilr_dynamics.recording.position_spikes import LONGEST
+from ilr_dynamics.recording.position_spikes import LONGEST_STEP
 from ilr_dynamics.recording.position_tracks import DEFAULT_VELOCITY, JUMP
 from ilr_dynamics.recording.topic_series import BLOCK, TopicSeries, keep_rows, rises
 
@@ -24,64 +24,66 @@ def join_torques(
     states: TopicSeries, commands: TopicSeries, places: Places
 ) -> tuple[TopicSeries, NDArray[np.uint8]]:
     """
-    Give each state the torque that carries its stamp.
+    Join each state with the command of the same stamp.
 
-    Where the clock was set back, stamps come again: a command answers the state beside which it
-    was written, and of two commands for a state the one written beside it counts.
+    After a clock was set back stamps repeat: a command then belongs to the state nearest to it in
+    the order of writing, and of two commands for a state the nearer one is used.
 
     Parameters
     ----------
     states : TopicSeries
-        Usable ones alone; it is used up, as the commands are.
+        Usable states; overwritten.
     commands : TopicSeries
-        With their efforts, also those that cannot be used.
+        Commands with their efforts, including unusable ones; overwritten.
     places : callable
-        Gives of the messages of states and of commands, in the order in which they were written,
-        which one of all each was.
+        Returns, for the messages of states and for those of commands in the order of writing,
+        their indices among all messages.
 
     Returns
     -------
     answered : TopicSeries
-        The states with a torque, which is their effort, Nm.
+        States with a torque, which is stored as their effort, Nm.
     reason : ndarray of shape (n,), uint8
-        Why a state has none, as `Rejection`.
+        Reason why a state has no torque, as `Rejection`.
     """
     if rises(states.stamp) and rises(commands.stamp):
         torque, reason = _join_in_order(states, commands)
     else:
         torque, reason = _join_in_disorder(states, commands, places)
-    _tell_strangers(states, reason)
+    _mark_foreign_states(states, reason)
     states.fields.pop("effort", None)
     answered = keep_rows(states, reason == Rejection.NONE)
     answered.fields["effort"] = torque
     return answered, reason
 
 
-def _tell_strangers(states: TopicSeries, reason: NDArray[np.uint8]) -> None:
-    """Say of states without a command, that the arm cannot have been there: another's states.
+def _mark_foreign_states(states: TopicSeries, reason: NDArray[np.uint8]) -> None:
+    """
+    Set the reason of states of other senders to a position jump.
 
-    Nobody answers those, so that they would be missing without a word.
+    They have no command, and the arm cannot have moved to them. Without this the reason would be
+    a missing command.
     """
     alone = np.flatnonzero(reason == Rejection.NO_TORQUE)
     answered = np.flatnonzero(reason == Rejection.NONE)
     if not (alone.size and answered.size):
         return
     position = states.fields["position"]
-    stranger = np.ones(len(alone), dtype=bool)
+    foreign = np.ones(len(alone), dtype=bool)
     place = np.searchsorted(answered, alone)
     for side in (place - 1, place):
-        beside = answered[np.clip(side, 0, len(answered) - 1)]
-        elapsed = np.abs(states.stamp[alone] - states.stamp[beside]) / NANOSECONDS
+        neighbour = answered[np.clip(side, 0, len(answered) - 1)]
+        elapsed = np.abs(states.stamp[alone] - states.stamp[neighbour]) / NANOSECONDS
         reach = JUMP + 2.0 * DEFAULT_VELOCITY * elapsed[:, np.newaxis]
-        far = (np.abs(position[alone] - position[beside]) > reach).any(axis=1)
-        stranger &= far & (elapsed <= LONGEST)
-    reason[alone[stranger]] = Rejection.POSITION_JUMP
+        far = (np.abs(position[alone] - position[neighbour]) > reach).any(axis=1)
+        foreign &= far & (elapsed <= LONGEST_STEP)
+    reason[alone[foreign]] = Rejection.POSITION_JUMP
 
 
 def _join_in_order(
     states: TopicSeries, commands: TopicSeries
 ) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
-    """Torques of the states that have one; their rows are moved up among those of all commands."""
+    """Torques of the states that have one, moved to the front of the commands' memory; reasons."""
     effort = commands.fields["effort"]
     reason = np.full(len(states.stamp), Rejection.NO_TORQUE, dtype=np.uint8)
     n_answered = 0
@@ -91,7 +93,7 @@ def _join_in_order(
         np.minimum(at, len(commands.stamp) - 1, out=at)
         same = commands.stamp[at] == stamp
         reason[start : start + BLOCK][same] = commands.rejection[at[same]]
-        # The k-th state that is answered is so by the k-th command at the earliest.
+        # The k-th answered state has the k-th command or a later one: none is overwritten before.
         rows = at[reason[start : start + BLOCK] == Rejection.NONE]
         effort[n_answered : n_answered + len(rows)] = effort[rows]
         n_answered += len(rows)
@@ -101,8 +103,8 @@ def _join_in_order(
 def _join_in_disorder(
     states: TopicSeries, commands: TopicSeries, places: Places
 ) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
-    """Torques of the states that have one, and why others have none."""
-    # With the rejection as second key, a sound command comes before a damaged one.
+    """Torques of the states that have one, and reasons why others have none."""
+    # With the rejection as second key, a valid command comes before a damaged one.
     order = np.lexsort((commands.rejection, commands.stamp))
     stamp = commands.stamp[order]
     first = np.searchsorted(stamp, states.stamp, side="left")
@@ -120,7 +122,7 @@ def _join_in_disorder(
             answers = order[first[group[0]] : first[group[0]] + count[group[0]]]
             apart = np.abs(place[group] - places_of_commands[answers, np.newaxis])
             nearest = np.argmin(apart, axis=1)
-            # The last one counts: a sound one, and the nearest of those.
+            # The last assignment counts, which is the nearest of the valid commands.
             for k in np.lexsort((apart.min(axis=1), commands.rejection[answers]))[::-1].tolist():
                 answer[group[nearest[k]]] = answers[k]
     reason = np.where(answer >= 0, commands.rejection[answer], Rejection.NO_TORQUE)

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Write joint states and torques to a rosbag2."""
+"""Writer of joint states and torques to a rosbag2."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ __all__ = ["STORAGES", "RecordingWriter"]
 
 STORAGES = tuple(plugin.name.lower() for plugin in StoragePlugin)
 BAG_VERSION: Literal[9] = 9
-"""Format of the bag's metadata.yaml: what ROS 2 Jazzy and newer write."""
+"""Version of the bag's metadata.yaml, as written by ROS 2 Jazzy and newer."""
 WRITE_ERRORS = (WriterError, OSError, sqlite3.Error)
 
 
 class RecordingWriter:
     """
-    A rosbag2 of JointState messages, open for writing.
+    Rosbag2 of JointState messages, open for writing.
 
-    `close` writes the bag's metadata.yaml last: a folder without it is an unfinished recording,
-    and readers (ours and ROS's) take it for that.
+    `close` writes the bag's metadata.yaml last: for readers (ours and ROS's) a folder without it
+    is an unfinished recording.
 
     Parameters
     ----------
     uri : str or Path
-        Folder to write; it must not exist yet.
+        Folder to write, which must not exist yet.
     storage : {"mcap", "sqlite3"}
-        Kind of storage file.
+        Format of the storage file.
     annotations : mapping of str to str, optional
-        Entries for the bag's metadata.
+        Free text entries for the bag's metadata.
 
     Raises
     ------
     RecordingError
-        The folder exists or cannot be written, or the storage is unknown.
+        If the folder exists or cannot be written, or the storage is unknown.
     """
 
     def __init__(
@@ -77,12 +77,12 @@ class RecordingWriter:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """Messages written so far, by topic."""
+        """Number of messages written so far, by topic."""
         return dict(self._counts)
 
     def add_topic(self, topic: str) -> None:
         """
-        Declare a topic of type sensor_msgs/JointState, even if nothing follows on it.
+        Declare a topic of type sensor_msgs/JointState, whether or not messages follow.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class RecordingWriter:
         Raises
         ------
         RecordingError
-            The bag cannot be written, for example because the disk is full.
+            If the bag cannot be written, for example because the disk is full.
         """
         self.add_topic(topic)
         try:
@@ -129,7 +129,7 @@ class RecordingWriter:
         velocity: ArrayLike = (),
         effort: ArrayLike = (),
     ) -> None:
-        """Append one message given as arrays, received at its stamp (`encode_joint_state`)."""
+        """Append one message from arrays (`encode_joint_state`), with its stamp as receipt."""
         self.write(topic, stamp, encode_joint_state(stamp, names, position, velocity, effort))
 
     def close(self) -> None:
@@ -139,7 +139,7 @@ class RecordingWriter:
         Raises
         ------
         RecordingError
-            The end of the bag cannot be written.
+            If the end of the bag cannot be written.
         """
         try:
             self._writer.close()
@@ -151,7 +151,7 @@ class RecordingWriter:
         self._writer.abort()
 
     def __enter__(self) -> Self:
-        """Return the writer, which is open from the start."""
+        """Return the writer, which is already open."""
         return self
 
     def __exit__(

@@ -1,3 +1,3 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The arm: description, rigid-body model and kinematics, simulated plant and tool paths."""
+"""Robot arms: description, rigid-body model and kinematics, simulated plant and tool paths."""

@@ -23,7 +23,8 @@ DESCRIPTION_FOLDER = Path(__file__).parent / "description"
 
 @dataclass(frozen=True, eq=False)
 class RobotDescription:
-    """A serial arm of revolute and continuous joints.
+    """
+    Description of a serial arm of revolute and continuous joints.
 
     Attributes
     ----------
@@ -42,15 +43,16 @@ class RobotDescription:
     tool_frame : str
         Link whose origin is the tool point.
     gear_matrix : ndarray of shape (n_joints, n_joints) or None
-        Motor angles per joint angle, a row a motor, invertible; None if the URDF names no motors.
+        Motor angles per joint angle, one row per motor, invertible; None if the URDF has no
+        motors.
     warnings : tuple of str
-        What was put up with, for who starts a program with this arm.
+        Defects of the URDF that were tolerated, for the user.
 
     Notes
     -----
     A motor is an element ``<motor name="m2"><joint name="j2" ratio="28.25"/>...</motor>`` below
-    ``<robot>``; a joint that it does not name does not turn it. Motors count in the order of the
-    file. Parsers of URDF pass over these elements.
+    ``<robot>``; joints that it does not name have ratio zero. Motors are ordered as in the file.
+    Other parsers of URDF ignore these elements.
     """
 
     name: str
@@ -71,20 +73,21 @@ class RobotDescription:
 
     @property
     def continuous(self) -> tuple[bool, ...]:
-        """Whether each joint turns without limits, n_joints."""
+        """Whether each of the n_joints joints is continuous, that is without limits."""
         return tuple(np.isinf(self.position_upper).tolist())
 
 
 def load_description(robot: str | Path, tool_frame: str = "") -> RobotDescription:
-    """Load the description of an arm.
+    """
+    Load the description of an arm.
 
     Parameters
     ----------
     robot : str or Path
         Name of an arm that comes with the package, such as ``"wam4"``, or the path of a URDF file.
     tool_frame : str, optional
-        Link whose origin is the tool point. By default the end of the arm; of several the only
-        one with mass, or by its name, and a warning says which.
+        Link whose origin is the tool point. By default the end of the arm. If there are several
+        ends, the only one with mass, or one chosen by name; a warning says which.
 
     Returns
     -------
@@ -95,8 +98,8 @@ def load_description(robot: str | Path, tool_frame: str = "") -> RobotDescriptio
     RobotDescriptionError
         If there is no such robot or file, if it is not a URDF, if its moving joints are not one
         chain of revolute and continuous joints with complete limits, if one of them moves no mass
-        or an inertial that no body has, if no joint carries the tool frame, or if its motors do
-        not fit.
+        or a body of impossible inertia, if no joint moves the tool frame, or if its motors do not
+        fit.
     """
     path = _urdf_path(robot)
     root = _parse(path)
@@ -127,7 +130,7 @@ def load_description(robot: str | Path, tool_frame: str = "") -> RobotDescriptio
 
 
 class _Joint:
-    """One joint element, checked."""
+    """Checked joint element of a URDF."""
 
     def __init__(self, path: Path, element: ElementTree.Element) -> None:
         self.name = element.get("name", "")
@@ -214,7 +217,7 @@ def _moving_chain(path: Path, joints: list[_Joint]) -> list[_Joint]:
                 return count
             count += above.moves
             below = above
-        raise RobotDescriptionError(f"{path}: joint '{joint.name}' hangs in a loop of links")
+        raise RobotDescriptionError(f"{path}: joint '{joint.name}' is in a loop of links")
 
     by_depth = {depth(joint): joint for joint in joints if joint.moves}
     n_moving = sum(joint.moves for joint in joints)
@@ -230,7 +233,7 @@ def _moving_chain(path: Path, joints: list[_Joint]) -> list[_Joint]:
 
 
 def _fixed_links(joints: list[_Joint]) -> dict[str, list[str]]:
-    """Return the links that fixed joints hang on each link."""
+    """Return the child links of each link by fixed joints."""
     fixed: dict[str, list[str]] = {}
     for joint in joints:
         if not joint.moves:

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What an arm's driver does with the torque commands it is sent: check, hold, brake."""
+"""Driver of the simulated arm: checks torque commands, holds the last one, applies brakes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROUNDING = 1e-9
 
 
 class EventKind(Enum):
-    """What went wrong with a command."""
+    """Kind of a fault in the commands."""
 
     WRONG_SIZE = "wrong size"
     NOT_FINITE = "not finite"
@@ -30,30 +30,31 @@ class EventKind(Enum):
 
 
 class DriverEvent(NamedTuple):
-    """One thing that went wrong."""
+    """Fault in the commands, with a text for the log."""
 
     kind: EventKind
     message: str
 
 
 class TorqueDriver:
-    """Guard between the torque commands of a controller and the drives of an arm.
+    """
+    Watchdog between the torque commands of a controller and the drives of an arm.
 
     A command that is malformed, beyond the torque limits or late is refused. Without a new valid
-    command the last one is held for a short time; then the brakes go on, as they are in the
-    beginning. The next valid command releases them.
+    command the last one is held for a short time; then the brakes are applied, as they are at
+    first. The next valid command releases them.
 
     Parameters
     ----------
     torque_limit : array_like of shape (n_joints,)
         Largest torque of each joint [Nm].
     hold_time : float
-        How old the state that a command answers may be [s].
+        Largest age of the joint state that a command answers [s].
 
     Attributes
     ----------
     counts : Counter of EventKind
-        How often each event happened.
+        Number of events of each kind.
     """
 
     def __init__(self, torque_limit: ArrayLike, hold_time: float = 0.02) -> None:
@@ -69,11 +70,12 @@ class TorqueDriver:
         return self._torque is None
 
     def brake(self) -> None:
-        """Put the brakes on and forget the last command, without reporting an event."""
+        """Apply the brakes and discard the last command, without an event."""
         self._torque = None
 
     def receive(self, now: float, stamp: float, torque: ArrayLike) -> DriverEvent | None:
-        """Take a command, or refuse it.
+        """
+        Accept or refuse a command.
 
         Parameters
         ----------
@@ -82,12 +84,12 @@ class TorqueDriver:
         stamp : float
             Time of the joint state that the command answers [s].
         torque : array_like of shape (n_joints,)
-            The command [Nm].
+            Commanded torque [Nm].
 
         Returns
         -------
         DriverEvent or None
-            Why the command was refused, or None if it was taken.
+            Reason why the command was refused; None if it was accepted.
         """
         command = read_only(torque)
         event = self._fault(now, stamp, command)
@@ -96,7 +98,8 @@ class TorqueDriver:
         return event and self._count(event)
 
     def torque(self, now: float) -> tuple[FloatArray | None, DriverEvent | None]:
-        """Torque for the drives.
+        """
+        Return the torque for the drives.
 
         Parameters
         ----------
@@ -106,9 +109,9 @@ class TorqueDriver:
         Returns
         -------
         torque : ndarray of shape (n_joints,) or None
-            Torque [Nm]; None where the brakes are on.
+            Torque [Nm]; None while the brakes are applied.
         event : DriverEvent or None
-            Whether a command was missing, or its absence put the brakes on.
+            Event if a command was missing, whether the last one was held or the brakes applied.
         """
         if self._torque is None:
             return None, None

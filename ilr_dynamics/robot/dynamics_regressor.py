@@ -1,7 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 r"""
-What an arm's torques are linear in: rigid bodies, rotors, friction in motors and joints.
+Regressor of inverse dynamics: torques are linear in parameters of bodies, rotors and friction.
 
 .. math::
     \tau = R(q, \dot q, \ddot q)\,\pi + \sum_k g_k \big( J_k\, g_k^\top \ddot q
@@ -12,14 +12,14 @@ What an arm's torques are linear in: rigid bodies, rotors, friction in motors an
 
 with Pinocchio's regressor R of the ten inertial parameters of each body, the rows g_k of the
 joint-to-motor matrix, scaled to length one, and a few functions P of each joint's own position for
-cables and imperfect gravity. Friction acts where the motors turn as well as in the joints: in a
-differential two motors share two joints, and friction described joint by joint misses how they
-pull at each other. In the joints it also depends on the load, which is the torque tau_0 of the
-published bodies (Hamon, Gautier and Garrec, 2010), and on the position, as bearings, gears and
-cables that are not quite round make it: waves of a whole number to the turn.
+cables and errors of the gravity model. Friction acts at the motors as well as in the joints: in a
+differential two motors drive two joints, and friction per joint cannot describe their coupling. In
+the joints it also depends on the load, which is the torque tau_0 of the published bodies (Hamon,
+Gautier and Garrec, 2010), and on the position, with a whole number of periods per turn, because
+of bearings, gears and cables that are not quite round.
 
-Each joint has columns of its own for what acts in it alone, and a parameter that a joint's torque
-does not depend on has no column there.
+Effects in one joint have columns in that joint's torque only: a parameter has no column where the
+torque does not depend on it.
 """
 
 from __future__ import annotations
@@ -65,19 +65,19 @@ __all__ = [
 @dataclass(frozen=True, eq=False)
 class DynamicsRegressor:
     """
-    The columns that parameters of inverse dynamics multiply.
+    Regressor of an arm's inverse dynamics.
 
     Parameters
     ----------
-    placements : (n, 4, 4)
-        Pose of each joint in the frame of the one before, at angle zero.
-    axes : (n, 3)
+    placements : ndarray of shape (n, 4, 4)
+        Pose of each joint in the frame of the previous one, at angle zero.
+    axes : ndarray of shape (n, 3)
         Axis of each joint in its own frame.
-    gravity : (3,)
-        In the base frame, m/s^2.
-    motors : (n, n)
-        Rows of the joint-to-motor matrix, of length one.
-    inertial : (n, 10)
+    gravity : ndarray of shape (3,)
+        Gravity in the base frame, m/s^2.
+    motors : ndarray of shape (n, n)
+        Rows of the joint-to-motor matrix, scaled to length one.
+    inertial : ndarray of shape (n, 10)
         Published inertial parameters of each body, in Pinocchio's order, whose torque is the load.
     """
 
@@ -112,15 +112,20 @@ class DynamicsRegressor:
 
     def __call__(self, X: FloatArray) -> FloatArray:
         """
-        Columns phi (n_samples, n, C) at X; `parameter_indices` says what they multiply.
-
-        For each joint: inertial parameters of all bodies; for all motors rotor inertia, viscous
-        and dry friction; its own dry friction, position terms, friction by load and by position.
+        Evaluate the regressor.
 
         Parameters
         ----------
-        X : (n_samples, 3 n)
-            [q, qd, qdd], rad, rad/s, rad/s^2.
+        X : ndarray of shape (n_samples, 3 n)
+            Inputs [q, qd, qdd], rad, rad/s, rad/s^2.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n, C)
+            Columns phi of each joint's torque: for the inertial parameters of all bodies; for
+            rotor inertia, viscous and dry friction of all motors; for the joint's own dry
+            friction, position terms and friction by load and by position. `parameter_indices`
+            returns the indices of these parameters.
 
         Raises
         ------
@@ -136,7 +141,7 @@ class DynamicsRegressor:
             terms.bodies[row] = pinocchio.computeJointTorqueRegressor(
                 self._model, self._data, position, velocity, acceleration
             )
-        # Few calls, each for all that is alike: they are what one query in a control loop costs.
+        # Few calls on large arrays: for a single query, in a control loop, calls are the cost.
         terms.linear[:] = X.dot(self._linear)
         np.tanh(terms.signs, out=terms.signs)
         np.sin(terms.angles, out=terms.sines)
@@ -152,12 +157,12 @@ class DynamicsRegressor:
 
     @cached_property
     def _terms_of_one(self) -> Terms:
-        """Of one sample after the other; nothing of it is given away."""
+        """Scratch memory for single samples, reused; no part of it is returned."""
         return Terms(1, self.motors)
 
     @cached_property
     def _linear(self) -> FloatArray:
-        """From [q, qd, qdd] to all terms linear in it, (3 n, L), ordered as in `term_indices`."""
+        """Matrix (3 n, L) from [q, qd, qdd] to its linear terms, ordered as in `term_indices`."""
         joints, motors = np.eye(self.n_joints), self.motors.T
         own = np.kron(joints, 1.0 / np.array([*FRICTION_SPEEDS, SIGN_SPEED]))
         speeds = np.hstack([motors, *(motors / speed for speed in FRICTION_SPEEDS), own])
@@ -168,9 +173,10 @@ class DynamicsRegressor:
 
     @cached_property
     def _factors(self) -> tuple[IndexArray, IndexArray]:
-        """Terms that the columns are, (n, C), and those by which they are multiplied.
+        """
+        Indices of the two terms whose product each column is.
 
-        The latter without columns of bodies, (n, C - 10 n).
+        The first of shape (n, C); the second, without the columns of bodies, (n, C - 10 n).
         """
         n, at = self.n_joints, term_indices(self.n_joints)
         one, first, second = at["one"], [], []
@@ -198,7 +204,7 @@ def n_parameters(n_joints: int) -> int:
 
 
 def parameter_indices(n_joints: int) -> IndexArray:
-    """Return which of the parameters each column (n, C) of each joint multiplies."""
+    """Return the index of the parameter of each column (n, C) of each joint."""
     n_common = n_joints * (N_INERTIAL + N_OF_MOTOR)
     own = n_common + np.arange(n_joints * N_OF_JOINT).reshape(n_joints, N_OF_JOINT)
     return np.hstack([np.tile(np.arange(n_common), (n_joints, 1)), own])

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The terms of inverse dynamics, of two of which each column of its regressor is a product."""
+"""Terms of inverse dynamics; each column of its regressor is the product of two of them."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ __all__ = [
     "term_indices",
 ]
 
-# Speeds at which friction settles, rad/s: from the slip of a bearing to a film of grease.
+# Speeds v_s at which dry friction saturates, rad/s, from a bearing's slip to a film of grease.
 FRICTION_SPEEDS = (0.01, 0.03, 0.1, 0.3)
 SLOWEST = FRICTION_SPEEDS[0]
-# That at which the part that depends on load and position does.
+# The same for friction that depends on load and position.
 SIGN_SPEED = 0.03
 N_POSITION_TERMS = 5
 N_WAVES = 12
 N_INERTIAL = 10
 N_SPEEDS = len(FRICTION_SPEEDS)
 N_OF_MOTOR = 2 + N_SPEEDS
-# Of a joint: those that depend on speed or position alone, then load and waves.
+# Parameters of a joint: those of speed or position alone, then those of load and waves.
 N_PLAIN = N_SPEEDS + N_POSITION_TERMS
 N_OF_JOINT = N_PLAIN + 1 + 2 * N_WAVES
 
 
 class Terms:
     """
-    What columns are products of, one row a sample; each attribute is a part of `all`.
+    Values of all terms, one row per sample; each attribute is a view of a part of `all`.
 
     Parameters
     ----------
-    n_samples
+    n_samples : int
         Number of rows.
-    motors : (n, n)
-        Those of `DynamicsRegressor`.
+    motors : ndarray of shape (n, n)
+        Joint-to-motor matrix as in `DynamicsRegressor`.
     """
 
     def __init__(self, n_samples: int, motors: FloatArray) -> None:
@@ -63,11 +63,11 @@ class Terms:
         self.signs = self._part(at["motor_signs"], at["signs"])
         self.positions, self.squares = self._part(at["positions"]), self._part(at["squares"])
         self.sines, self.loads = self._part(at["sines"]), self._part(at["loads"])
-        # The linear terms end with the angles, in whose place their cosines come.
+        # The last of the linear terms are the angles, which are replaced by their cosines.
         self.angles = self._part(at["cosines"])
 
     def __reduce__(self) -> tuple[type[Terms], tuple[int, FloatArray]]:
-        """Make copies anew: attributes that were copied each would be parts of nothing."""
+        """Make a copy from scratch: copied one by one, attributes would not be views of `all`."""
         return Terms, (len(self.all), self._motors)
 
     def _part(self, first: IndexArray, last: IndexArray | None = None) -> FloatArray:
@@ -76,7 +76,7 @@ class Terms:
 
 
 def term_indices(n_joints: int) -> dict[str, IndexArray]:
-    """Which of the terms are what: one after the other, in the order named here."""
+    """Return the indices of the terms by name; terms are stored in this order."""
     n = n_joints
     shapes = {
         "bodies": (n, N_INERTIAL * n),

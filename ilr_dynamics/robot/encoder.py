@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Encoders on the motors and the joint velocity derived from them."""
+"""Encoders on the motors of the simulated arm, and the joint velocity derived from them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ __all__ = ["Encoder", "JointSensor"]
 
 @dataclass(frozen=True)
 class Encoder:
-    """Incremental encoder on a motor, and the low-pass of the velocity differenced from it.
+    """
+    Incremental encoder on a motor, and the low-pass filter of its differenced velocity.
 
     Parameters
     ----------
     counts_per_turn : int
-        Counts a motor turn.
+        Counts per turn of the motor.
     velocity_cutoff : float
-        Cut-off of the first-order low-pass [rad/s].
+        Cutoff frequency of the first-order low-pass [rad/s].
 
     Raises
     ------
@@ -43,18 +44,19 @@ class Encoder:
 
 
 class JointSensor:
-    """Joint position and velocity as a driver reads them once a cycle.
+    """
+    Joint position and velocity as a driver reads them once per cycle.
 
     Parameters
     ----------
     encoder : Encoder
-        The encoder on every motor.
+        Encoder on every motor.
     transmission : Transmission
-        From motors to joints.
+        Coupling of motors and joints.
     cycle : float
         Time between readings [s].
     phase : array_like of shape (n_joints,)
-        Where zero lies between two counts of each encoder, 0 to 1 [counts].
+        Position of zero between two counts of each encoder, 0 to 1 [counts].
     """
 
     def __init__(
@@ -70,13 +72,14 @@ class JointSensor:
         self._velocity = np.zeros(transmission.n_joints)
 
     def reset(self, position: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Begin at rest; arguments and return values as those of read."""
+        """Start at rest; parameters and results are those of `read`."""
         self._position = self._quantised(position)
         self._velocity = np.zeros_like(self._position)
         return self._position, self._velocity
 
     def read(self, position: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Read the joints, one cycle after the reading before.
+        """
+        Read the joints, one cycle after the previous reading.
 
         Parameters
         ----------

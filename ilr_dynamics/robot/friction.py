@@ -16,27 +16,28 @@ __all__ = ["JointFriction"]
 
 @dataclass(frozen=True, eq=False)
 class JointFriction:
-    """Dry friction that depends on position, load and speed, and viscous friction.
+    """
+    Dry friction that depends on position, load and speed, and viscous friction.
 
-    The dry friction level of a joint at angle q and speed v that carries the torque l is
+    The dry friction level of a joint at angle q and speed v with load torque l is
 
         (F (1 + a sin(2 pi q / p)) + c |l|) (1 + s exp(-(v / v_s)^2)),
 
     Coulomb friction with a position-dependent part, the load dependence of Hamon, Gautier and
-    Garrec (2010) and Stribeck's bump at low speed.
+    Garrec (2010) and the Stribeck effect at low speed.
 
     Parameters
     ----------
     dry : array_like of shape (n_joints,)
-        F, Coulomb friction without load [Nm].
+        Coulomb friction F without load [Nm].
     viscous : array_like of shape (n_joints,)
         Viscous friction [Nms/rad].
     position_amplitude, position_period : float
-        a [-] and p [rad].
+        Amplitude a [-] and period p [rad].
     load_coefficient : float
-        c, friction per torque carried [-].
+        Friction c per load torque [-].
     stribeck_amplitude, stribeck_velocity : float
-        s [-] and v_s [rad/s].
+        Amplitude s [-] and velocity v_s [rad/s].
 
     Raises
     ------
@@ -58,7 +59,7 @@ class JointFriction:
         if dry.ndim != 1 or dry.shape != viscous.shape:
             raise RobotDescriptionError(
                 f"dry and viscous friction have shapes {dry.shape} and {viscous.shape}, "
-                "expected one value a joint"
+                "expected one value per joint"
             )
         if min(dry.min(), viscous.min(), self.load_coefficient, self.stribeck_amplitude) < 0:
             raise RobotDescriptionError(f"friction coefficients must not be negative: {self}")
@@ -77,12 +78,13 @@ class JointFriction:
     def dry_level(
         self, position: FloatArray, velocity: FloatArray, load: FloatArray
     ) -> FloatArray:
-        """Torque below which a joint sticks, and which opposes it when it slips.
+        """
+        Return the torque below which a joint sticks, and which opposes it when it slips.
 
         Parameters
         ----------
         position, velocity, load : ndarray of shape (n_joints,)
-            Joint angle [rad], speed [rad/s] and carried torque [Nm].
+            Joint angle [rad], speed [rad/s] and load torque [Nm].
 
         Returns
         -------
@@ -98,12 +100,13 @@ class JointFriction:
     def smooth_torque(
         self, position: FloatArray, velocity: FloatArray, load: FloatArray, width: float
     ) -> FloatArray:
-        """Friction torque of a moving joint, with tanh(v / width) for the sign of the velocity.
+        """
+        Return the friction torque of a moving joint, with tanh(v / width) for the sign of v.
 
         Parameters
         ----------
         position, velocity, load : ndarray of shape (n_joints,)
-            Joint angle [rad], speed [rad/s] and carried torque [Nm].
+            Joint angle [rad], speed [rad/s] and load torque [Nm].
         width : float
             Speed over which the sign changes [rad/s].
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The arrays that identified dynamics are kept as, in snapshots and predictor files."""
+"""Arrays of identified dynamics in snapshots and predictor files, and their check."""
 
 from __future__ import annotations
 
@@ -33,12 +33,17 @@ POSTERIOR = "posterior_"
 
 def check_arrays(arrays: Mapping[str, FloatArray]) -> None:
     """
-    Check what is to make identified dynamics.
+    Check the arrays from which identified dynamics are to be made.
+
+    Parameters
+    ----------
+    arrays : mapping of str to ndarray
+        Arrays by name, see `STATE` and `POSTERIOR`.
 
     Raises
     ------
     ValueError
-        If shapes do not fit, or something is not finite or of an earlier version.
+        If shapes do not fit, values are not finite or the arrays are of an earlier version.
     """
     if "seen" not in arrays:
         raise ValueError(

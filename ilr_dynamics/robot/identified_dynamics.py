@@ -1,11 +1,11 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 """
-Inverse dynamics of an arm identified from data.
+Inverse dynamics of an arm, identified from data.
 
-Linear in its parameters (`DynamicsRegressor`), so that Bayesian linear regression gives their
-posterior (`parameter_posterior`). A joint that sticks carries any torque up to its friction,
-whatever its parameters are: such samples hardly count.
+The dynamics are linear in their parameters (`DynamicsRegressor`), so Bayesian linear regression
+gives the posterior (`parameter_posterior`). A joint that sticks balances any torque up to its
+static friction, whatever the parameters: such samples have a small weight.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from ilr_dynamics.robot.pinocchio_model import pinocchio_model
 
 __all__ = ["IdentifiedDynamics"]
 
-# What the torque of a joint that sticks is worth: it tells the load to within the friction.
+# Weight of the torque of a joint that sticks: it shows the load only up to static friction.
 STUCK_WEIGHT = 0.01
-# Student-t degrees of freedom: finite variance and kurtosis, up to what a normal looks like.
+# Bounds of the Student-t's degrees of freedom: finite kurtosis, and nearly a normal distribution.
 LOWEST_DOF, HIGHEST_DOF = 4.5, 200.0
 SMALLEST_NOISE = 1e-6
 BLOCK_ROWS = 1000
@@ -54,24 +54,25 @@ class IdentifiedDynamics(Fallback):
 
     Parameters
     ----------
-    placements : (n, 4, 4)
-        Pose of each joint in the frame of the one before, at angle zero.
-    axes : (n, 3)
+    placements : ndarray of shape (n, 4, 4)
+        Pose of each joint in the frame of the previous one, at angle zero.
+    axes : ndarray of shape (n, 3)
         Axis of each joint in its own frame.
-    gravity : (3,)
-        In the base frame, m/s^2.
-    inertial_prior : (n, 10)
+    gravity : ndarray of shape (3,)
+        Gravity in the base frame, m/s^2.
+    inertial_prior : ndarray of shape (n, 10)
         Inertial parameters of the description, in Pinocchio's order.
-    motors : (n, n)
-        Rows of the joint-to-motor matrix, of length one.
-    gram : (n, C, C), pull : (n, C), energy : (n,), weight : (n,)
-        For each joint the weighted sums of phi phi', phi tau, tau^2 and 1 over all samples, those
-        in which it sticks with `STUCK_WEIGHT` of theirs.
-    seen
+    motors : ndarray of shape (n, n)
+        Rows of the joint-to-motor matrix, scaled to length one.
+    gram, pull, energy, weight : ndarray of shape (n, C, C), (n, C), (n,) and (n,)
+        Weighted sums over all samples of phi phi', phi tau, tau^2 and 1 for each joint. Samples
+        in which the joint sticks are weighted with `STUCK_WEIGHT` too.
+    seen : float
         Sum of the sample weights.
-    moments : (3, n)
-        Weighted sums over all samples, sticking joints included, of squared residuals, of their
-        fourth powers, and of squares but for `informative_share`.
+    moments : ndarray of shape (3, n)
+        Weighted sums over all samples, with full weight where a joint sticks: of the squared
+        residuals, of their fourth powers, and of the squares due to sticking (those times one
+        minus the square of `informative_share`).
     """
 
     placements: FloatArray
@@ -93,15 +94,15 @@ class IdentifiedDynamics(Fallback):
         cls, description: RobotDescription, *, gravity: ArrayLike = (0.0, 0.0, -9.81)
     ) -> Self:
         """
-        Start from an arm's description: its URDF's inertial parameters, no friction.
+        Make the prior of an arm: the inertial parameters of its URDF, no friction.
 
         Parameters
         ----------
-        description
-            The arm. Without a joint-to-motor matrix each joint has a motor of its own.
-        gravity : (3,)
-            In the base frame, m/s^2: (0, 0, 9.81) for an arm that hangs from the ceiling; zero if
-            the driver adds the torque that carries the arm's weight itself.
+        description : RobotDescription
+            Description of the arm. Without a joint-to-motor matrix each joint has its own motor.
+        gravity : array_like of shape (3,)
+            Gravity in the base frame, m/s^2: (0, 0, 9.81) for an arm that hangs from the ceiling;
+            zero if the driver compensates gravity itself.
 
         Raises
         ------
@@ -144,15 +145,15 @@ class IdentifiedDynamics(Fallback):
     @one_blas_thread
     def updated(self, X: FloatArray, Y: FloatArray, weights: FloatArray) -> Self:
         """
-        Learn from further samples.
+        Return these dynamics updated with further samples.
 
         Parameters
         ----------
-        X : (n_samples, 3 n)
-            [q, qd, qdd], rad, rad/s, rad/s^2.
-        Y : (n_samples, n)
+        X : ndarray of shape (n_samples, 3 n)
+            Inputs [q, qd, qdd], rad, rad/s, rad/s^2.
+        Y : ndarray of shape (n_samples, n)
             Torques, Nm.
-        weights : (n_samples,)
+        weights : ndarray of shape (n_samples,)
             Sample weights.
 
         Raises
@@ -168,7 +169,7 @@ class IdentifiedDynamics(Fallback):
         n = self.n_joints
         gram, pull = self.gram.copy(), self.pull.copy()
         of_joints = weights[:, None] * _slipping(X[:, n : 2 * n])
-        # What overflows is told when the parameters are solved for.
+        # An overflow is reported when the parameters are solved for.
         with np.errstate(over="ignore", invalid="ignore"):
             for rows in _blocks(len(X)):
                 columns = self._regressor(X[rows])
@@ -190,7 +191,7 @@ class IdentifiedDynamics(Fallback):
         return replace(learned, moments=self.moments + np.stack(sums))
 
     def discounted(self, factor: float) -> Self:
-        """Return what is left if earlier samples weigh `factor` as much."""
+        """Return these dynamics with the weights of all samples multiplied by `factor`."""
         return replace(
             self,
             gram=factor * self.gram,
@@ -204,7 +205,7 @@ class IdentifiedDynamics(Fallback):
     def predict(self, X: FloatArray) -> FallbackPrediction:
         """Predict torques at [q, qd, qdd] X (n_samples, 3 n)."""
         if len(X) == 1:
-            # Too small for a second thread, and the control loop waits for it.
+            # No limit on threads: BLAS uses one for so little, and setting it takes time.
             return self._predict(X)
         with one_blas_thread:
             parts = [self._predict(X[rows]) for rows in _blocks(len(X))]
@@ -214,18 +215,18 @@ class IdentifiedDynamics(Fallback):
         )
 
     def _predict(self, X: FloatArray) -> FallbackPrediction:
-        """As `predict`, for a block of samples."""
+        """Predict as `predict` does, for one block of samples."""
         columns = self._regressor(X)
         doubt = self._posterior.variance(columns)
         doubt /= self._noise
-        # One factor for all joints, as the mixture has it: the largest, to be safe.
+        # One factor for all joints, as in the mixture: the largest, which is conservative.
         return FallbackPrediction(
             self._posterior.expected(columns), 1.0 + np.maximum.reduce(doubt, axis=1)
         )
 
     def expected(self, X: FloatArray) -> FloatArray:
         """Expected torques (n_samples, n) at [q, qd, qdd] X (n_samples, 3 n)."""
-        # Without the covariances, whose size is most of what a query reads.
+        # Does not read the covariances, which are most of the memory that a query reads.
         if len(X) == 1:
             return self._posterior.expected(self._regressor(X))
         with one_blas_thread:
@@ -234,30 +235,30 @@ class IdentifiedDynamics(Fallback):
             )
 
     def informative_share(self, X: FloatArray) -> FloatArray:
-        """What is left of a joint's torque while it sticks, (n_samples, n): nearly nothing."""
+        """Weight of each joint's torque (n_samples, n): almost zero while the joint sticks."""
         return _slipping(X[:, self.n_joints : 2 * self.n_joints])
 
     @property
     def uninformative_variance(self) -> FloatArray:
-        """Variance (n,) of the torques about their expectation that is of sticking joints."""
+        """Part (n,) of the variance of the torques that is due to sticking joints."""
         return np.asarray(self.moments[2] / self.seen if self.seen > 0.0 else self.moments[2])
 
     @property
     def noise_shape(self) -> FloatArray:
-        """Shape (n, n) of the Student-t of the torques, Nm^2; joints are taken as independent."""
-        # With the variance that was found: a Student-t is wider than its shape.
+        """Scale matrix (n, n) of the Student-t of the torques, Nm^2; joints are independent."""
+        # Its variance, larger than the scale by dof / (dof - 2), shall be that of the residuals.
         return np.diag(self._noise * (self.dof - 2.0) / self.dof)
 
     @cached_property
     def _noise(self) -> FloatArray:
-        """Variance (n,) of the torques about their expectation, whether joints stick or slip."""
+        """Variance (n,) of the torques about their mean, over sticking and slipping joints."""
         if not self.seen > 0.0:
             return np.ones(self.n_joints)
         return np.asarray(np.maximum(self.moments[0] / self.seen, SMALLEST_NOISE))
 
     @cached_property
     def dof(self) -> float:
-        """Degrees of freedom of that Student-t, from the kurtosis of the residuals."""
+        """Degrees of freedom of the Student-t, from the kurtosis of the residuals."""
         squares, fourths, _ = self.moments
         if not self.seen > 0.0 or not np.all(squares > 0.0):
             return HIGHEST_DOF
@@ -271,10 +272,10 @@ class IdentifiedDynamics(Fallback):
 
     def arrays(self) -> dict[str, FloatArray]:
         """
-        Kinematics, prior, statistics, and the posterior that follows from them.
+        Return kinematics, prior, statistics and posterior.
 
-        The posterior goes along because a control loop takes a model over between two cycles,
-        and solving for it takes longer than one.
+        The posterior follows from the others, but solving for it takes longer than a control
+        cycle, and a control loop exchanges models between two cycles.
         """
         return {
             **{name: np.asarray(getattr(self, name), dtype=float) for name in STATE},
@@ -283,11 +284,11 @@ class IdentifiedDynamics(Fallback):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> Self:
-        """From `arrays`; ValueError if shapes do not fit or something is not finite."""
+        """Make dynamics from `arrays`; ValueError if shapes or values are not valid."""
         check_arrays(arrays)
         parts = {name: np.asarray(arrays[name]) for name in STATE if name != "seen"}
         dynamics = cls(**parts, seen=float(arrays["seen"]))
-        # Where functools.cached_property looks for it.
+        # Sets the cached property `_posterior`.
         dynamics.__dict__["_posterior"] = ParameterPosterior(
             *(np.asarray(arrays[POSTERIOR + name]) for name in PARTS)
         )
@@ -295,7 +296,7 @@ class IdentifiedDynamics(Fallback):
 
     @cached_property
     def _posterior(self) -> ParameterPosterior:
-        """What is known of the parameters; its noise is that of joints that slip."""
+        """Posterior of the parameters; its noise is that of slipping joints."""
         return parameter_posterior(
             *parameter_prior(self.inertial_prior),
             parameter_indices(self.n_joints),
@@ -314,7 +315,7 @@ def _axis(model: pinocchio.Model, joint: int) -> FloatArray:
 
 
 def _slipping(velocity: FloatArray) -> FloatArray:
-    """What samples are worth to each joint (n_samples, n): less below the slowest slip."""
+    """Weight of samples for each joint (n_samples, n): small below the slowest friction speed."""
     squared = velocity**2
     return STUCK_WEIGHT + (1.0 - STUCK_WEIGHT) * squared / (squared + SLOWEST**2)
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""A motion of the joints."""
+"""Joint motion as an array of knots."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["JointMotion"]
 
 
 class JointMotion(NamedTuple):
-    """A motion of the joints, given at knots."""
+    """Motion of the joints, given at knots."""
 
     times: FloatArray
     """Times since the start [s], shape (n,)."""

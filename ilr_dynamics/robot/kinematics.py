@@ -28,7 +28,8 @@ def inverse_kinematics(
     tolerance: float = 1e-9,
     max_iterations: int = 200,
 ) -> FloatArray:
-    """Joint angles that bring the tool to a point and stay near a resting posture otherwise.
+    """
+    Find joint angles for a tool point, close to a resting posture in the null space.
 
     Each step is J^+ e + (I - J^+ J) (q_rest - q) with J^+ = J^T (J J^T + d I)^-1 and a damping d
     that vanishes with the error e (Nakamura and Hanafusa, 1986; Siciliano, 1990). At convergence
@@ -37,17 +38,17 @@ def inverse_kinematics(
     Parameters
     ----------
     model : RigidBodyModel
-        The arm.
+        Model of the arm.
     tool_position : array_like of shape (3,)
-        Wanted tool point in the base frame [m].
+        Desired tool point in the base frame [m].
     start : array_like of shape (n_joints,)
-        Joint angles to begin from [rad].
+        Joint angles to start from [rad].
     resting_posture : array_like of shape (n_joints,)
         Preferred joint angles [rad].
     tolerance : float
         Largest remaining step [rad] and tool error [m].
     max_iterations : int
-        Steps to try.
+        Largest number of steps.
 
     Returns
     -------
@@ -57,8 +58,8 @@ def inverse_kinematics(
     Raises
     ------
     TrajectoryError
-        If the point is out of reach or needs angles outside the joint range, or if the resting
-        posture is too far away to settle near it.
+        If the point is out of reach or needs angles outside the joint range, or if the iteration
+        does not converge, as from a resting posture that is too far away.
     """
     target = np.asarray(tool_position, dtype=np.float64)
     rest = np.asarray(resting_posture, dtype=np.float64)
@@ -71,7 +72,7 @@ def inverse_kinematics(
             return _within_range(model, position, target)
     raise TrajectoryError(
         f"tool point {target.tolist()} not reached in {max_iterations} steps: still "
-        f"{np.linalg.norm(error):.2g} m away and moving by {np.abs(step).max():.2g} rad a step, "
+        f"{np.linalg.norm(error):.2g} m away and moving by {np.abs(step).max():.2g} rad per step, "
         f"expected at most {tolerance:.2g}"
     )
 

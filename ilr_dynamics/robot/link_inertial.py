@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The inertial of one link of a URDF, checked to be one that a body can have."""
+"""Inertial of one link of a URDF, checked to be physically consistent."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from ilr_dynamics.robot.urdf_number import finite_number
 
 __all__ = ["LinkInertial", "read_link_inertial"]
 
-# What arithmetic in double precision leaves of the largest moment, as a share.
+# Rounding error of arithmetic in double precision, relative to the largest moment.
 _ARITHMETIC = 1e-12
 
 
 @dataclass(frozen=True)
 class LinkInertial:
-    """What is known of a link's mass.
+    """
+    Mass of a link, and a warning about its moments of inertia.
 
     Attributes
     ----------
     mass : float
-        Zero for a link that is a frame only [kg].
+        Mass [kg]; zero for a link that is only a frame.
     warning : str
-        What rounding made of its moments that no body has; empty if nothing.
+        Inconsistency of its moments that rounding explains; empty if there is none.
     """
 
     mass: float = 0.0
@@ -38,14 +39,16 @@ class LinkInertial:
 
 
 def read_link_inertial(path: Path, link: ElementTree.Element) -> LinkInertial:
-    """Read the inertial of a link.
+    """
+    Read the inertial of a link.
 
     Parameters
     ----------
     path : Path
-        The URDF, for the texts of errors.
+        Path of the URDF, for error messages.
     link : Element
-        The link. Without an inertial, or with one whose numbers are all zero, it has no mass.
+        Element of the link. Without an inertial, or with one whose numbers are all zero, it has no
+        mass.
 
     Returns
     -------
@@ -55,7 +58,7 @@ def read_link_inertial(path: Path, link: ElementTree.Element) -> LinkInertial:
     ------
     RobotDescriptionError
         If a number is missing or cannot be read, if the mass is negative, or zero while moments
-        are not, or if the moments are not those of a body by more than their rounding.
+        are not, or if the moments are inconsistent by more than their rounding.
     """
     inertial = link.find("inertial")
     if inertial is None:
@@ -106,20 +109,20 @@ def _check_origin(where: str, origin: ElementTree.Element | None) -> None:
 
 
 def _check_moments(where: str, tensor: FloatArray, rounding: FloatArray) -> str:
-    """Refuse moments that no body has; return the warning where rounding explains them."""
+    """Refuse moments that no body can have; return a warning where rounding explains them."""
     for name in ("ixx", "iyy", "izz"):
         moment = tensor[MOMENTS[name]]
         if moment + rounding[MOMENTS[name]] <= 0.0:
             raise RobotDescriptionError(
                 f"{where} has {name}={moment:g} kg m^2, expected a positive moment of inertia"
             )
-    # Ascending.
+    # In ascending order.
     moments, axes = np.linalg.eigh(tensor)
     shown = f"the principal moments of inertia {', '.join(f'{m:.6g}' for m in moments)} kg m^2"
     noise = _ARITHMETIC * float(moments[2])
     smallest, largest = axes[:, 0], axes[:, 2]
-    # What has to be positive, with its derivatives by the elements of the tensor. A plate has
-    # zero for the second, which arithmetic may miss.
+    # Values that must be positive, with their derivatives by the elements of the tensor. For a
+    # plate the second one is zero up to rounding, hence the noise.
     wanted = (
         ("all positive", moments[0] - noise, np.outer(smallest, smallest)),
         (

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""How far a published inertia tensor may be from the one that was rounded."""
+"""Rounding error of a published inertia tensor, from the digits of its elements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ilr_dynamics.arrays import FloatArray
 
 __all__ = ["MOMENTS", "rounding_of", "tensor_of"]
 
-# Names of a URDF's moments, and where in the tensor they stand.
+# Names of the moments in a URDF, and their places in the tensor.
 MOMENTS = {
     "ixx": (0, 0),
     "ixy": (0, 1),
@@ -25,7 +25,7 @@ MOMENTS = {
 
 
 def tensor_of(values: Mapping[str, float]) -> FloatArray:
-    """Return the symmetric tensor, of shape (3, 3), of six moments by their names."""
+    """Return the symmetric tensor (3, 3) of six moments given by name."""
     tensor = np.zeros((3, 3))
     for name, (row, column) in MOMENTS.items():
         tensor[row, column] = tensor[column, row] = values[name]
@@ -33,17 +33,18 @@ def tensor_of(values: Mapping[str, float]) -> FloatArray:
 
 
 def rounding_of(texts: Mapping[str, str]) -> FloatArray:
-    """Return by how much the moments may have been rounded.
+    """
+    Return the largest rounding error of the moments.
 
-    A tensor is published to a number of decimals or of significant digits, the same for all its
-    moments, and zeros at the end get lost: the moment with the most tells how many there were.
-    Each may be off by half a unit of its last digit, the coarser of the two. A zero with fewer
-    decimals than the others is exact.
+    A tensor is published with the same number of decimals, or of significant digits, for all its
+    moments, but zeros at the end are often dropped: the moment with the most digits shows the
+    number. Each moment may be off by half a unit of its last digit, by decimals or by significant
+    digits, whichever is coarser. A zero with fewer decimals than the others is exact.
 
     Parameters
     ----------
     texts : mapping from str to str
-        The six moments [kg m^2] by their names, as decimal numbers.
+        The six moments [kg m^2] by name, as decimal numbers.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What moves as one in an arm: the links fixed to each other beyond a moving joint."""
+"""Rigid bodies of an arm: the links that are fixed to each other after each moving joint."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ __all__ = ["check_bodies", "links_fixed_to", "read_inertials"]
 
 
 def links_fixed_to(link: str, fixed: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return a link and those that fixed joints hang on it, each after the one it hangs on.
+    """
+    Return a link and all links fixed to it, each after its parent.
 
     Parameters
     ----------
     link : str
-        The first.
+        First link.
     fixed : mapping from str to sequence of str
-        Links that fixed joints hang on a link.
+        Child links of a link by fixed joints.
     """
     body = [link]
     for above in body:
@@ -33,12 +34,26 @@ def links_fixed_to(link: str, fixed: Mapping[str, Sequence[str]]) -> list[str]:
 def read_inertials(
     path: Path, root: ElementTree.Element, links: Sequence[str]
 ) -> dict[str, LinkInertial]:
-    """Read the inertials of the links that moving joints carry.
+    """
+    Read the inertials of the links that move.
+
+    Parameters
+    ----------
+    path : Path
+        Path of the URDF, for error messages.
+    root : Element
+        Root element of the URDF.
+    links : sequence of str
+        Names of the links.
+
+    Returns
+    -------
+    dict from str to LinkInertial
 
     Raises
     ------
     RobotDescriptionError
-        If one of them is none of a body.
+        If an inertial is not one that a body can have.
     """
     elements = {link.get("name"): link for link in root.findall("link")}
     return {
@@ -53,21 +68,22 @@ def check_bodies(
     bodies: Mapping[str, Sequence[str]],
     inertials: Mapping[str, LinkInertial],
 ) -> list[str]:
-    """Check that each moving joint moves a mass of its own.
+    """
+    Check that the body of each moving joint has a mass.
 
-    A body without mass between two joints would be legal, as in a universal joint; but in an arm
-    it is one whose mass is not known.
+    A body without mass between two joints would be valid, as in a universal joint; but in an arm
+    its mass is missing from the URDF.
 
     Parameters
     ----------
     path : Path
-        The URDF, for the texts of errors.
+        Path of the URDF, for error messages.
     root : Element
-        Its content.
+        Root element of the URDF.
     bodies : mapping from str to sequence of str
-        Links that move as one with each moving joint, the joint's own link first.
+        Links of the body of each moving joint, the joint's own link first.
     inertials : mapping from str to LinkInertial
-        Of each of these links.
+        Inertials of these links.
 
     Returns
     -------
@@ -77,7 +93,7 @@ def check_bodies(
     Raises
     ------
     RobotDescriptionError
-        If a joint moves nothing.
+        If a body has no mass.
     """
     warnings = [inertial.warning for inertial in inertials.values() if inertial.warning]
     with_shapes = {

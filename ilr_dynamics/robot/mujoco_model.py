@@ -16,9 +16,9 @@ from ilr_dynamics.robot.moment_rounding import MOMENTS, tensor_of
 
 __all__ = ["build_mujoco_model"]
 
-# The stiffest constraint MuJoCo allows: a sticking joint then creeps by about 1e-6 rad/s.
+# Impedance of the stiffest constraint MuJoCo allows: a sticking joint creeps by some 1e-6 rad/s.
 _STICK_IMPEDANCE = (0.9999, 0.9999, 0.001, 0.5, 2.0)
-# Share of the largest moment by which moments are clear of what MuJoCo refuses.
+# Margin to the moments of inertia that MuJoCo refuses, relative to the largest one.
 _BEYOND_BOUND = 1e-9
 
 
@@ -29,16 +29,17 @@ def build_mujoco_model(
     armature: ArrayLike = 0.0,
     damping: ArrayLike = 0.0,
 ) -> mujoco.MjModel:
-    """Build the model that MuJoCo simulates, without dry friction.
+    """
+    Build the MuJoCo model of an arm, without dry friction.
 
-    Moments of inertia that rounding made such as no body has, which MuJoCo does not take, are
-    changed by as little. It has no shapes: their meshes may be missing, they would collide with
-    each other, and masses are those of the inertials alone, as everywhere else.
+    Moments of inertia that are inconsistent by rounding, which MuJoCo refuses, are changed
+    slightly. The model has no shapes: their meshes may be missing, they would collide with each
+    other, and masses are those of the inertials, as everywhere in this package.
 
     Parameters
     ----------
     description : RobotDescription
-        The arm.
+        Description of the arm.
     timestep : float
         Integration step [s].
     armature : array_like of shape (n_joints,)
@@ -49,7 +50,7 @@ def build_mujoco_model(
     Returns
     -------
     mujoco.MjModel
-        Its dof_frictionloss may be set before each step.
+        Model whose dof_frictionloss may be set before each step.
 
     Raises
     ------
@@ -76,7 +77,7 @@ def build_mujoco_model(
 
 
 def _mujoco_text(description: RobotDescription) -> str:
-    """Return the URDF as MuJoCo takes it."""
+    """Return the text of the URDF in a form that MuJoCo accepts."""
     root = ElementTree.parse(description.urdf_path).getroot()
     for link in root.findall("link"):
         for kind in ("visual", "collision"):
@@ -88,12 +89,12 @@ def _mujoco_text(description: RobotDescription) -> str:
 
 
 def _make_consistent(inertia: ElementTree.Element) -> None:
-    """Raise the smaller principal moments to where their sum is the largest, were it less."""
+    """Raise the smaller principal moments so that their sum is at least the largest."""
     try:
         values = {name: float(inertia.attrib[name]) for name in MOMENTS}
         moments, axes = np.linalg.eigh(tensor_of(values))
     except (KeyError, ValueError, np.linalg.LinAlgError):
-        # Of a link that no joint carries: MuJoCo says what it thinks of it.
+        # The inertial of a link that does not move was not checked: left for MuJoCo to judge.
         return
     wanted = (1.0 + _BEYOND_BOUND) * moments[2]
     if moments[0] + moments[1] < wanted:

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Posterior of the parameters of inverse dynamics, each joint with a noise of its own."""
+"""Posterior of the parameters of inverse dynamics, with a noise variance for each joint."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ilr_dynamics.robot.dynamics_regressor import N_OF_JOINT, parameter_indices
 
 __all__ = ["ParameterPosterior", "parameter_posterior"]
 
-# Rounds of parameters given the noise and noise given the parameters; it settles in three.
+# Alternations of parameters given the noise and noise given the parameters; three converge.
 NOISE_ROUNDS = 5
 SMALLEST_NOISE = 1e-6
 
@@ -24,16 +24,16 @@ SMALLEST_NOISE = 1e-6
 @dataclass(frozen=True, eq=False)
 class ParameterPosterior:
     """
-    What is known of the parameters of n joints, and what follows for torques.
+    Gaussian posterior of the parameters of n joints, and its predictions of torques.
 
     Parameters
     ----------
-    mean : (P,)
-        Expected parameters, in the order of `DynamicsRegressor`.
-    covariance : (n, C, C)
-        Of the parameters of each joint's columns.
-    noise : (n,)
-        Variance of each joint's torque, Nm^2; 1 before any data.
+    mean : ndarray of shape (P,)
+        Posterior mean of the parameters, in the order of `DynamicsRegressor`.
+    covariance : ndarray of shape (n, C, C)
+        Posterior covariance of the parameters of each joint's columns.
+    noise : ndarray of shape (n,)
+        Noise variance of each joint's torque, Nm^2; 1 before any data.
     """
 
     mean: FloatArray
@@ -41,12 +41,12 @@ class ParameterPosterior:
     noise: FloatArray
 
     def expected(self, columns: FloatArray) -> FloatArray:
-        """Expected torques (n_samples, n) of columns phi (n_samples, n, C)."""
+        """Mean torques (n_samples, n) for columns phi (n_samples, n, C)."""
         return (columns.transpose(1, 0, 2) @ self._of_joints)[:, :, 0].T
 
     def variance(self, columns: FloatArray) -> FloatArray:
-        """Variance phi' S phi (n_samples, n) of those torques, without the noise."""
-        # In few calls, as one sample costs what they do.
+        """Variance phi' S phi (n_samples, n) of the mean torques, without the noise."""
+        # In few calls, which are the cost for a single sample.
         common, own = self._parts
         pulls = np.empty_like(columns)
         np.matmul(columns[:, :, : len(common)], common, out=pulls[:, :, : len(common)])
@@ -56,17 +56,17 @@ class ParameterPosterior:
 
     @cached_property
     def _of_joints(self) -> FloatArray:
-        """Expected parameters (n, C, 1) of each joint's columns."""
+        """Posterior mean (n, C, 1) of the parameters of each joint's columns."""
         return self.mean[parameter_indices(len(self.noise))][:, :, None]
 
     @cached_property
     def _parts(self) -> tuple[FloatArray, FloatArray]:
         """
-        The covariances S, for phi' S phi with less to read.
+        Parts of the covariances S from which phi' S phi is computed with less memory traffic.
 
-        What parameters common to all joints have among them, (C', C') once instead of for each
-        joint; what a joint's own ones have with all, (n, C, C - C'), that with the common ones
-        twice, as S is symmetric.
+        First the block (C', C') of the parameters common to all joints, once instead of for each
+        joint. Then the columns (n, C, C - C') of each joint's own parameters, doubled in the rows
+        of the common ones, as S is symmetric.
         """
         n_common = self.covariance.shape[1] - N_OF_JOINT
         own = self.covariance[:, :, n_common:].copy()
@@ -88,14 +88,18 @@ def parameter_posterior(
 
     Parameters
     ----------
-    prior_mean, prior_precision : (P,)
-        What is known of each parameter before any data.
-    indices : (n, C)
-        Parameters that each joint's columns phi multiply.
-    gram : (n, C, C), pull : (n, C), energy : (n,)
-        For each joint the weighted sums of phi phi', phi tau and tau^2 over all samples.
-    weight : (n,)
-        Sum of the weights.
+    prior_mean, prior_precision : ndarray of shape (P,)
+        Independent normal prior of each parameter.
+    indices : ndarray of shape (n, C)
+        Indices of the parameters of each joint's columns phi.
+    gram, pull, energy : ndarray of shape (n, C, C), (n, C) and (n,)
+        Weighted sums of phi phi', phi tau and tau^2 over all samples, for each joint.
+    weight : ndarray of shape (n,)
+        Sums of the weights.
+
+    Returns
+    -------
+    ParameterPosterior
 
     Raises
     ------
@@ -111,7 +115,7 @@ def parameter_posterior(
     for _ in range(NOISE_ROUNDS):
         precision = np.diag(prior_precision)
         right = prior_precision * prior_mean
-        # What overflowed in the sums is told below.
+        # Sums that overflowed are reported below.
         with np.errstate(over="ignore", invalid="ignore"):
             for joint, own in enumerate(indices):
                 precision[np.ix_(own, own)] += gram[joint] / noise[joint]
@@ -124,9 +128,9 @@ def parameter_posterior(
                 "positions, velocities or accelerations are far too large"
             ) from error
         mean = cho_solve(factor, right)
-        # In the order that files have, so that a loaded model computes the same bits.
+        # In the memory order of loaded arrays, so that a loaded model computes the same bits.
         covariance = _blocks(cho_solve(factor, np.eye(len(mean))), indices)
-        # E[(tau - phi' theta)^2], the doubt about theta included.
+        # E[(tau - phi' theta)^2], including the posterior variance of theta.
         own_mean = mean[indices]
         squared = (
             energy
@@ -139,5 +143,5 @@ def parameter_posterior(
 
 
 def _blocks(covariance: FloatArray, indices: IndexArray) -> FloatArray:
-    """Those parts (n, C, C) of a covariance (P, P) that joints with columns (n, C) need."""
+    """Blocks (n, C, C) of a covariance (P, P) for joints with columns (n, C)."""
     return np.ascontiguousarray(covariance[indices[:, :, None], indices[:, None, :]])

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Pinocchio's model of an arm."""
+"""Pinocchio model of an arm, with one angle as the position of each joint."""
 
 from __future__ import annotations
 
@@ -15,9 +15,19 @@ __all__ = ["pinocchio_model"]
 
 
 def pinocchio_model(description: RobotDescription) -> pinocchio.Model:
-    """Return the model of an arm, in which each joint's position is one angle.
+    """
+    Return the Pinocchio model of an arm, with one angle as the position of each joint.
 
-    Pinocchio has cosine and sine of a continuous joint for its position.
+    By default Pinocchio represents the position of a continuous joint by cosine and sine.
+
+    Parameters
+    ----------
+    description : RobotDescription
+        Description of the arm.
+
+    Returns
+    -------
+    pinocchio.Model
 
     Raises
     ------

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated arm: rigid bodies, drives, friction and sensors, one control cycle at a time."""
+"""Simulated arm: rigid bodies, drives, friction and sensors, stepped by control cycles."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Measurement", "WamPlant"]
 
 
 class Measurement(NamedTuple):
-    """What the driver reads once a cycle; arrays of shape (n_joints,)."""
+    """Reading of the driver once per cycle; arrays of shape (n_joints,)."""
 
     time: float
     """Time since the reset [s]."""
@@ -36,9 +36,10 @@ class Measurement(NamedTuple):
 
 
 class WamPlant:
-    """An arm with friction, gears and encoders, simulated by MuJoCo.
+    """
+    Arm with friction, gears and encoders, simulated by MuJoCo.
 
-    A loop in lock-step is ``measurement = plant.reset()`` and then, a cycle each,
+    To simulate in lock-step call ``measurement = plant.reset()`` and then, once per cycle,
     ``measurement = plant.step(torque)``.
 
     Parameters
@@ -46,17 +47,17 @@ class WamPlant:
     description : RobotDescription
         Rigid bodies, limits and gears.
     config : PlantConfig
-        Everything else.
+        All other parameters.
     seed : int
-        Draws the phases of encoders and torque ripple and the offset of the start posture.
+        Seed of the random phases of encoders and torque ripple and of the start offset.
 
     Attributes
     ----------
     braked : bool
-        Whether the brakes are on: they lock the joints, and the drives give no torque.
+        Whether the brakes are applied: they lock the joints, and the drives give no torque.
     transmission : Transmission
-        Gears of the description with the rotors of config. Where no gears are described each
-        joint has a motor that turns with it.
+        Gears of the description with the rotors of ``config``. Without gears in the description
+        each joint has a motor with ratio one.
 
     Raises
     ------
@@ -107,12 +108,13 @@ class WamPlant:
         return np.array(self._data.qvel)
 
     def reset(self, position: ArrayLike | None = None) -> Measurement:
-        """Put the arm at rest in its start posture, without torque.
+        """
+        Put the arm at rest in its start posture, with zero torque.
 
         Parameters
         ----------
         position : array_like of shape (n_joints,), optional
-            Another posture [rad]. The seed's offset is added to either.
+            Posture to start from instead [rad]. The random offset is added in both cases.
 
         Returns
         -------
@@ -129,7 +131,8 @@ class WamPlant:
         return Measurement(0.0, *measured, self._pending_torque)
 
     def step(self, torque: ArrayLike) -> Measurement:
-        """Advance one control cycle.
+        """
+        Advance one control cycle.
 
         Parameters
         ----------
@@ -145,7 +148,7 @@ class WamPlant:
         Raises
         ------
         InvalidDataError
-            If the torque is not one finite number a joint.
+            If the torque is not one finite number per joint.
         """
         acting = self._pending_torque
         for _ in range(self.config.steps_per_cycle):
@@ -170,7 +173,7 @@ class WamPlant:
             ripple = config.ripple.motor_torque(motor_angle, self.ripple_phase)
             data.qfrc_applied[:] = torque + self.transmission.joint_torque(ripple)
         mujoco.mj_step(self._model, data)
-        # The load is what the joint carries beyond its own rotor: rigid-body inverse dynamics.
+        # The load of a joint is the rigid-body inverse dynamics, without its own rotor.
         mujoco.mj_rne(self._model, data, 1, self._load)
 
     def _drive_torque(self, command: ArrayLike, position: FloatArray) -> FloatArray:

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of the simulated arm."""
+"""Parameters of the simulated arm beyond its rigid bodies, and their YAML files."""
 
 from __future__ import annotations
 
@@ -20,22 +20,23 @@ __all__ = ["PlantConfig", "load_plant_config"]
 
 @dataclass(frozen=True, eq=False)
 class PlantConfig:
-    """What the simulated arm has beyond its rigid bodies.
+    """
+    Parameters of the simulated arm beyond its rigid bodies.
 
     Parameters
     ----------
     cycle : float
-        Control cycle, a whole number of physics steps [s].
+        Period of the control cycle, a whole number of physics steps [s].
     physics_step : float
         Integration step [s].
     start_position : array_like of shape (n_joints,)
         Joint angles after a reset [rad].
     start_offset : float
-        Each joint starts off by a value drawn evenly from plus or minus this [rad].
+        Bound of the random offset of each joint's start angle, uniform in plus or minus it [rad].
     driver_compensates_gravity : bool
         Whether the driver adds the gravity torque of the published inertials to the command.
     brake_torque : float
-        Torque up to which the brakes hold a joint [Nm].
+        Largest torque against which the brakes hold a joint [Nm].
     rotor_inertia : array_like of shape (n_joints,)
         Inertia of each motor's rotor [kg m^2].
     friction : JointFriction
@@ -103,7 +104,8 @@ class PlantConfig:
 
 
 def load_plant_config(robot: str | Path) -> PlantConfig:
-    """Load the numbers of a simulated arm.
+    """
+    Load the parameters of a simulated arm.
 
     Parameters
     ----------
@@ -117,7 +119,7 @@ def load_plant_config(robot: str | Path) -> PlantConfig:
     Raises
     ------
     RobotDescriptionError
-        If the file is missing or does not fit.
+        If the file is missing or its content is not valid.
     """
     path = Path(robot).expanduser()
     if not path.suffix:

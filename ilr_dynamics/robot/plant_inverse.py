@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Inverse dynamics of the simulated arm itself: the best feed-forward there is."""
+"""Exact inverse dynamics of the simulated arm: an upper bound for any feed-forward."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ _SIGN_WIDTH = 0.002
 
 
 class PlantInverse:
-    """Torque that the simulated arm needs for a motion, with a smooth sign in its dry friction.
+    """
+    Inverse dynamics of the simulated arm, with a smooth sign in its dry friction.
 
     Parameters
     ----------
     plant : WamPlant
-        The arm; its ripple phase is used, its state is not.
+        Simulated arm; its ripple phase is used, its state is not.
     """
 
     def __init__(self, plant: WamPlant) -> None:
@@ -33,7 +34,7 @@ class PlantInverse:
     def __call__(
         self, position: FloatArray, velocity: FloatArray, acceleration: FloatArray
     ) -> FloatArray:
-        """Torque for a motion; arguments and return value as RigidBodyModel.inverse_dynamics."""
+        """Torque for a motion; parameters and result as in `RigidBodyModel.inverse_dynamics`."""
         config = self._config
         load = self._rigid_body.inverse_dynamics(position, velocity, acceleration)
         rotor = self._transmission.reflected_inertia * acceleration

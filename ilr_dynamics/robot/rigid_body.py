@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Rigid-body model of an arm: the analytic inverse dynamics and the kinematics, by Pinocchio."""
+"""Rigid-body model of an arm: analytic inverse dynamics and forward kinematics by Pinocchio."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ __all__ = ["RigidBodyModel"]
 
 
 class RigidBodyModel:
-    """An arm as rigid bodies: masses and inertias of its URDF, no friction, no rotor inertia.
+    """
+    Model of an arm as rigid bodies with the inertials of its URDF, without friction and rotors.
 
     Joint vectors have shape (n_joints,) in the order of ``description.joint_names``; Cartesian
     vectors are given in the base frame. An object holds scratch memory: use one per thread.
@@ -25,7 +26,7 @@ class RigidBodyModel:
     Parameters
     ----------
     description : RobotDescription
-        The arm.
+        Description of the arm.
 
     Raises
     ------
@@ -52,7 +53,8 @@ class RigidBodyModel:
     def inverse_dynamics(
         self, position: ArrayLike, velocity: ArrayLike, acceleration: ArrayLike
     ) -> FloatArray:
-        """Torque that a motion takes, by the recursive Newton-Euler algorithm.
+        """
+        Return the torque for a motion, by the recursive Newton-Euler algorithm.
 
         Parameters
         ----------
@@ -68,7 +70,8 @@ class RigidBodyModel:
         return np.array(pinocchio.rnea(self._model, self._data, *motion))
 
     def gravity(self, position: ArrayLike) -> FloatArray:
-        """Torque that holds the arm still.
+        """
+        Return the torque that holds the arm still.
 
         Parameters
         ----------
@@ -85,9 +88,10 @@ class RigidBodyModel:
         )
 
     def gravity_columns(self, position: ArrayLike) -> FloatArray:
-        """What each direction of gravity does to the torque that holds the arm still.
+        """
+        Return the holding torque per unit of gravity along each axis.
 
-        A weight acts at the centre of all masses: the columns are -m J(q)^T, with J its Jacobian.
+        The columns are -m J(q)^T, with the total mass m and the Jacobian J of the centre of mass.
 
         Parameters
         ----------
@@ -110,7 +114,8 @@ class RigidBodyModel:
     def last_body_columns(
         self, position: ArrayLike, velocity: ArrayLike, acceleration: ArrayLike
     ) -> FloatArray:
-        """What a load that the last joint carries does to the torque.
+        """
+        Return the torque per unit of the mass and first moments of a load on the last joint.
 
         Parameters
         ----------
@@ -128,7 +133,8 @@ class RigidBodyModel:
     def body_columns(
         self, position: ArrayLike, velocity: ArrayLike, acceleration: ArrayLike
     ) -> FloatArray:
-        """What the inertial parameters of all bodies do to the torque.
+        """
+        Return the regressor of the torque in the inertial parameters of all bodies.
 
         Parameters
         ----------
@@ -138,13 +144,15 @@ class RigidBodyModel:
         Returns
         -------
         ndarray of shape (n_joints, 10 n_joints)
-            For each body mass, first moments and inertia, in Pinocchio's order [kg, kg m, kg m^2].
+            Columns for mass, first moments and inertia of each body in Pinocchio's order, for
+            parameters in kg, kg m and kg m^2.
         """
         motion = _vector(position), _vector(velocity), _vector(acceleration)
         return np.array(pinocchio.computeJointTorqueRegressor(self._model, self._data, *motion))
 
     def tool_position(self, position: ArrayLike) -> FloatArray:
-        """Tool point.
+        """
+        Return the tool point.
 
         Parameters
         ----------
@@ -162,7 +170,8 @@ class RigidBodyModel:
         )
 
     def tool_jacobian(self, position: ArrayLike) -> FloatArray:
-        """Derivative of the tool point by the joint angles.
+        """
+        Return the derivative of the tool point by the joint angles.
 
         Parameters
         ----------
@@ -184,7 +193,8 @@ class RigidBodyModel:
         return np.array(jacobian[:3])
 
     def link_pose(self, position: ArrayLike, link: str) -> FloatArray:
-        """Pose of a link.
+        """
+        Return the pose of a link.
 
         Parameters
         ----------
@@ -208,7 +218,8 @@ class RigidBodyModel:
         return np.array(pinocchio.updateFramePlacement(self._model, self._data, frame).homogeneous)
 
     def arm_points(self, position: ArrayLike) -> FloatArray:
-        """Origins of the base, the joints and the tool: the arm as a line to draw.
+        """
+        Return the origins of the base, the joints and the tool, to draw the arm as a line.
 
         Parameters
         ----------

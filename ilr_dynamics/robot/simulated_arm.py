@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated arm behind its driver."""
+"""Simulated arm that is commanded through its driver."""
 
 from __future__ import annotations
 
@@ -14,23 +14,26 @@ __all__ = ["SimulatedArm"]
 
 
 class SimulatedArm:
-    """A plant that is only reached through a driver, as an arm is.
+    """
+    Plant that is commanded only through a driver, as a real arm is.
 
     Parameters
     ----------
     plant : WamPlant
-        The arm.
+        Simulated arm.
     hold_time : float
-        How long the driver holds the last torque before the brakes go on [s].
+        Time for which the driver holds the last torque before it applies the brakes [s].
 
     Attributes
     ----------
     plant : WamPlant
+        Simulated arm.
     driver : TorqueDriver
+        Its driver.
     measurement : Measurement
-        The newest reading; its time counts from the last reset.
+        Newest reading; its time counts from the last reset.
     cycles : int
-        Control cycles since the beginning, resets or not.
+        Number of control cycles since the start, across resets.
     """
 
     def __init__(self, plant: WamPlant, hold_time: float = 0.02) -> None:
@@ -42,39 +45,41 @@ class SimulatedArm:
 
     @property
     def time(self) -> float:
-        """Time since the beginning, resets or not [s]."""
+        """Time since the start, across resets [s]."""
         return self.cycles * self.plant.config.cycle
 
     def reset(self) -> None:
-        """Put the arm back into its start posture, with the brakes on."""
+        """Put the arm back into its start posture, with the brakes applied."""
         self.driver.brake()
         self.plant.braked = True
         self.measurement = self.plant.reset()
 
     def command(self, stamp: float, torque: ArrayLike) -> DriverEvent | None:
-        """Send a torque to the driver.
+        """
+        Send a torque to the driver.
 
         Parameters
         ----------
         stamp : float
             Time of the joint state that the torque answers [s].
         torque : array_like of shape (n_joints,)
-            The torque [Nm].
+            Commanded torque [Nm].
 
         Returns
         -------
         DriverEvent or None
-            Why the driver refused it, or None if it was taken.
+            Reason why the driver refused it; None if it was accepted.
         """
         return self.driver.receive(self.time, stamp, torque)
 
     def advance(self) -> DriverEvent | None:
-        """Let one control cycle pass.
+        """
+        Simulate one control cycle.
 
         Returns
         -------
         DriverEvent or None
-            What the driver has to report.
+            Event that the driver reports.
         """
         torque, event = self.driver.torque(self.time)
         self.plant.braked = torque is None

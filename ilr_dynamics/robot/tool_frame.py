@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The link whose origin is the tool point: named, or found among the ends of the arm."""
+"""Tool frame: the link whose origin is the tool point, given by name or found at the arm's end."""
 
 from __future__ import annotations
 
@@ -12,17 +12,31 @@ from ilr_dynamics.robot.link_inertial import LinkInertial
 
 __all__ = ["find_tool_frame", "named_tool_frame"]
 
-# Names that ROS-Industrial gives the tool point, the better first.
+# Names of the tool frame by ROS-Industrial, the preferred one first.
 _USUAL = ("tool0", "flange")
 
 
 def named_tool_frame(path: Path, name: str, carried: Sequence[str]) -> str:
-    """Return the name of a link that a moving joint carries.
+    """
+    Return the name of the tool frame after a check that it moves.
+
+    Parameters
+    ----------
+    path : Path
+        Path of the URDF, for error messages.
+    name : str
+        Name of the link.
+    carried : sequence of str
+        Links that moving joints move.
+
+    Returns
+    -------
+    str
 
     Raises
     ------
     RobotDescriptionError
-        If no moving joint carries a link of this name.
+        If no moving joint moves a link of this name.
     """
     if name not in carried:
         raise RobotDescriptionError(
@@ -38,28 +52,30 @@ def find_tool_frame(
     fixed: Mapping[str, Sequence[str]],
     inertials: Mapping[str, LinkInertial],
 ) -> tuple[str, str]:
-    """Find the tool frame among the ends of what the last joint moves.
+    """
+    Find the tool frame among the end links of the last body.
 
-    That is the only end, or the only one with mass beyond where ends part. Otherwise all of them
-    move as one, so that torques do not depend on the choice: a usual name, or the first by name.
+    It is the only end, or the only one whose own branch has mass. Otherwise it is the end with a
+    usual name, or the first by name; as all ends move together, torques do not depend on the
+    choice.
 
     Parameters
     ----------
     path : Path
-        The URDF, for the text of the warning.
+        Path of the URDF, for the warning.
     body : sequence of str
-        Links that move as one with the last joint, the joint's own link first.
+        Links of the body of the last joint, the joint's own link first.
     fixed : mapping from str to sequence of str
-        Links that fixed joints hang on a link.
+        Child links of a link by fixed joints.
     inertials : mapping from str to LinkInertial
-        Of each link of the body.
+        Inertials of the links of the body.
 
     Returns
     -------
     tool : str
-        The link.
+        Name of the link.
     warning : str
-        Names it and the others; empty if there are none.
+        Text that names it and the other ends; empty if there are none.
     """
     ends = sorted(link for link in body if not fixed.get(link))
     if len(ends) == 1:
@@ -85,7 +101,7 @@ def find_tool_frame(
 
 
 def _branch(end: str, above: Mapping[str, str]) -> list[str]:
-    """Return the links from an end to that of the last joint."""
+    """Return the links from an end back to the last joint's own link."""
     branch = [end]
     while branch[-1] in above:
         branch.append(above[branch[-1]])

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Paths of the tool point for the tracking experiments, and the joint motions that follow them."""
+"""Tool paths of the tracking experiments, and the joint motions that follow them."""
 
 from __future__ import annotations
 
@@ -30,13 +30,15 @@ __all__ = [
     "training_periods",
 ]
 
-# Hz. The splines between are then within 2e-8 rad and 1e-3 rad/s^2 of the fastest path.
+# Rate of the inverse kinematics, Hz. Splines through its points are within 2e-8 rad and
+# 1e-3 rad/s^2 of the fastest path.
 _KINEMATICS_RATE = 50.0
 
 
 @dataclass(frozen=True, eq=False)
 class ToolPath:
-    """A periodic path around a centre that starts smoothly.
+    """
+    Periodic path around a centre, with a smooth start.
 
     x(t) = centre + offset + s(t) (bias + amplitude sin(harmonic w t + phase)) for each axis, with
     w = 2 pi / period and s(t) = smoothstep(t / start_up).
@@ -73,7 +75,8 @@ class ToolPath:
             object.__setattr__(self, key, read_only(getattr(self, key)))
 
     def position(self, time: ArrayLike) -> FloatArray:
-        """Tool point relative to the centre.
+        """
+        Return the tool point relative to the centre.
 
         Parameters
         ----------
@@ -91,7 +94,8 @@ class ToolPath:
         return self.offset + self._blend(time) * swing
 
     def sway(self, time: ArrayLike) -> FloatArray:
-        """Unit oscillation with the path's period, that starts as smoothly.
+        """
+        Return an oscillation with the path's period and the same smooth start.
 
         Parameters
         ----------
@@ -101,7 +105,7 @@ class ToolPath:
         Returns
         -------
         ndarray of shape (n, 1)
-            From -1 to 1.
+            Values from -1 to 1.
         """
         time = np.asarray(time, dtype=np.float64)[:, None]
         return self._blend(time) * np.sin(2 * np.pi / self.period * time)
@@ -117,7 +121,8 @@ def _experiments() -> dict[str, Any]:
 
 
 def resting_posture(n_joints: int) -> FloatArray:
-    """Joint angles that the paths of an arm are centred on.
+    """
+    Return the joint angles at the centre of the paths of an arm.
 
     Parameters
     ----------
@@ -132,7 +137,7 @@ def resting_posture(n_joints: int) -> FloatArray:
     Raises
     ------
     TrajectoryError
-        If there is no posture for as many joints.
+        If no posture is defined for this number of joints.
     """
     return read_only(_of_arm("resting_postures", n_joints))
 
@@ -143,12 +148,13 @@ def training_periods() -> tuple[float, ...]:
 
 
 def figure_eight(period: float) -> ToolPath:
-    """Figure-eight of any period.
+    """
+    Return a figure-eight of any period.
 
     Parameters
     ----------
     period : float
-        Time for one eight [s].
+        Time for one figure-eight [s].
 
     Returns
     -------
@@ -164,18 +170,19 @@ def figure_eight(period: float) -> ToolPath:
 
 
 def tool_path_names() -> tuple[str, ...]:
-    """Names that tool_path knows: the training figure-eights and the test trajectories."""
+    """Names for `tool_path`: the training figure-eights and the test trajectories."""
     training = [f"train_{period:g}" for period in training_periods()]
     return (*training, *_experiments()["trajectories"])
 
 
 def tool_path(name: str) -> ToolPath:
-    """Path of a name.
+    """
+    Return the path of a given name.
 
     Parameters
     ----------
     name : str
-        One of tool_path_names, such as ``"train_3.8"`` or ``"T1"``.
+        One of `tool_path_names`, such as ``"train_3.8"`` or ``"T1"``.
 
     Returns
     -------
@@ -184,7 +191,7 @@ def tool_path(name: str) -> ToolPath:
     Raises
     ------
     TrajectoryError
-        If there is no such path.
+        If the name is unknown.
     """
     if name not in tool_path_names():
         raise TrajectoryError(
@@ -196,17 +203,18 @@ def tool_path(name: str) -> ToolPath:
 
 
 def joint_path(path: ToolPath, model: RigidBodyModel, rate: float) -> JointMotion:
-    """Joint motion whose tool point follows a path.
+    """
+    Return the joint motion whose tool point follows a path.
 
     Parameters
     ----------
     path : ToolPath
-        Path around the tool point of the resting posture. Joints that the tool point leaves free
-        stay near that posture, or sway about it with the path's period.
+        Path around the tool point of the resting posture. In the null space of the tool point the
+        joints stay near that posture, or oscillate about it with the path's period.
     model : RigidBodyModel
-        The arm.
+        Model of the arm.
     rate : float
-        Knots a second [Hz].
+        Knots per second [Hz].
 
     Returns
     -------
@@ -216,14 +224,14 @@ def joint_path(path: ToolPath, model: RigidBodyModel, rate: float) -> JointMotio
     Raises
     ------
     TrajectoryError
-        If the rate is not positive, there is no resting posture for as many joints, or the path
-        leaves the arm's reach.
+        If the rate is not positive, no resting posture is defined for this number of joints, or
+        the path leaves the arm's workspace.
     """
     if not rate > 0:
         raise TrajectoryError(f"knot rate is {rate} Hz, expected a positive number")
     times = np.arange(round(path.duration * rate) + 1) / rate
     starting = times < path.start_up
-    # The acceleration of a smoothstep jumps where it ends, so each side has a spline of its own.
+    # One spline on each side of the end of the smoothstep, where its acceleration jumps.
     before = _joint_spline(path, model, 0.0, min(path.start_up, path.duration))
     motion = np.empty((3, len(times), model.n_joints))
     motion[:, starting] = [before(times[starting], order) for order in range(3)]

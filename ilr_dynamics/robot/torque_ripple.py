@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Torque ripple of the motors."""
+"""Torque ripple of the motors of the simulated arm."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ __all__ = ["TorqueRipple"]
 
 @dataclass(frozen=True, eq=False)
 class TorqueRipple:
-    """Torque that varies with the angle of the motor, as from slots and magnets.
+    """
+    Torque that varies with the angle of the motor, as from slots and magnets.
 
     Parameters
     ----------
     amplitude : float or array_like of shape (n_joints,)
-        Amplitude at the motor [Nm], of all motors or of each.
+        Amplitude at the motor [Nm], for all motors or for each.
     periods_per_turn : int
-        Periods a motor turn.
+        Periods per turn of the motor.
 
     Raises
     ------

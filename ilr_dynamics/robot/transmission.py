@@ -17,14 +17,15 @@ __all__ = ["Transmission"]
 
 @dataclass(frozen=True, eq=False)
 class Transmission:
-    """Rigid coupling theta = G q of motor angles theta to joint angles q.
+    """
+    Rigid coupling theta = G q of motor angles theta to joint angles q.
 
     Virtual work gives the joint torque G^T tau of motor torques tau.
 
     Parameters
     ----------
     joint_to_motor : array_like of shape (n_joints, n_joints)
-        The matrix G, as many motors as joints.
+        Matrix G, with as many motors as joints.
     rotor_inertia : array_like of shape (n_joints,)
         Inertia of each motor's rotor [kg m^2].
 
@@ -68,16 +69,17 @@ class Transmission:
 
     @cached_property
     def reflected_inertia(self) -> FloatArray:
-        """Rotor inertia felt at each joint [kg m^2], shape (n_joints,).
+        """
+        Rotor inertia reflected to each joint [kg m^2], shape (n_joints,).
 
-        The diagonal of G^T J G. The rest is zero where the two motors of a differential are alike.
+        The diagonal of G^T J G; the rest is zero where the two motors of a differential are equal.
         """
         return read_only(self.joint_to_motor.T**2 @ self.rotor_inertia)
 
     def motor_angle(self, position: FloatArray) -> FloatArray:
-        """Motor angles [rad] of joint angles [rad], both of shape (n_joints,)."""
+        """Motor angles [rad] for joint angles [rad], both of shape (n_joints,)."""
         return self.joint_to_motor @ position
 
     def joint_torque(self, motor_torque: FloatArray) -> FloatArray:
-        """Joint torques [Nm] of motor torques [Nm], both of shape (n_joints,)."""
+        """Joint torques [Nm] for motor torques [Nm], both of shape (n_joints,)."""
         return self.joint_to_motor.T @ motor_torque

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers in the text of a URDF, as its parsers read them."""
+"""Parsing of the numbers in a URDF, as strictly as Pinocchio does."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import re
 
 __all__ = ["finite_number"]
 
-# Pinocchio takes a link for one without mass where it cannot read a number, and that is less than
-# Python's float reads: no blank after it, no underscores, no infinity.
+# Pinocchio silently treats a link as massless if it cannot parse a number, and it parses less than
+# Python's float does: no blank after the number, no underscores, no infinity.
 _NUMBER = re.compile(r"[ \t\r\n]*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def finite_number(text: str | None) -> float | None:
-    """Return the finite decimal number that a text is; None if it is none."""
+    """Return the number in a text; None if it is not a finite decimal number."""
     if text is None or _NUMBER.fullmatch(text) is None:
         return None
     value = float(text)

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The URDF of an arm as text, for programs that know its joints by their names in messages."""
+"""URDF of an arm as text, with its joints renamed to their names in messages."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ilr_dynamics.robot.description import RobotDescription
 
 __all__ = ["root_link", "urdf_text"]
 
-# Attributes that hold the name of a joint, wherever such an element stands.
+# Attributes that hold the name of a joint, by the tag of the element, anywhere in the file.
 _NAMED_IN = {"joint": "name", "mimic": "joint"}
 
 
 def root_link(description: RobotDescription) -> str:
-    """Return the link that hangs on no joint."""
+    """Return the root link, which is the child of no joint."""
     root = ElementTree.parse(description.urdf_path).getroot()
     children = {child.get("link") for child in root.findall("joint/child")}
     links = [link.get("name", "") for link in root.findall("link")]
@@ -25,31 +25,32 @@ def root_link(description: RobotDescription) -> str:
 
 
 def urdf_text(description: RobotDescription, joints: Sequence[str]) -> str:
-    """Return the URDF of an arm with other names for its moving joints.
+    """
+    Return the URDF of an arm with new names of its moving joints.
 
     Parameters
     ----------
     description : RobotDescription
-        The arm.
+        Description of the arm.
     joints : sequence of str
         Names of its joints in messages, from base to tool.
 
     Returns
     -------
     str
-        XML. A fixed joint that had one of these names is called ``<name>_fixed``.
+        XML. A fixed joint that had one of these names is renamed to ``<name>_fixed``.
 
     Raises
     ------
     RobotDescriptionError
-        If there is not a name for each joint.
+        If the number of names is not that of the joints.
     """
     if len(joints) != description.n_joints:
         raise RobotDescriptionError(
             f"{len(joints)} joint names ({', '.join(joints)}), expected {description.n_joints}: "
             f"{description.urdf_path} has the joints {', '.join(description.joint_names)}"
         )
-    # First, so that the joints' own names go before.
+    # Entries of the moving joints, added next, take precedence over these.
     new_names = {name: f"{name}_fixed" for name in joints}
     new_names |= dict(zip(description.joint_names, joints, strict=True))
     root = ElementTree.parse(description.urdf_path).getroot()

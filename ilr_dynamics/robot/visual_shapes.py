@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Shapes of an arm's links, to draw it."""
+"""Visual shapes of an arm's links, read from its URDF."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _GREY = "0.7 0.7 0.7 1"
 
 
 class ShapeKind(Enum):
-    """Geometry of a shape."""
+    """Kind of geometry of a shape."""
 
     BOX = "box"
     CYLINDER = "cylinder"
@@ -31,16 +31,17 @@ class ShapeKind(Enum):
 
 @dataclass(frozen=True, eq=False)
 class VisualShape:
-    """One visual element of a URDF.
+    """
+    Visual element of a URDF.
 
     Attributes
     ----------
     link : str
         Link that the shape belongs to.
     kind : ShapeKind
-        Its geometry.
+        Kind of its geometry.
     size : ndarray of shape (3,)
-        Extent along the axes of the shape [m]; of a mesh its scale [-].
+        Extent along the axes of the shape [m]; for a mesh its scale [-].
     pose : ndarray of shape (4, 4)
         Homogeneous transform from the shape to its link [m].
     colour : ndarray of shape (4,)
@@ -58,12 +59,13 @@ class VisualShape:
 
 
 def visual_shapes(description: RobotDescription) -> tuple[VisualShape, ...]:
-    """Read the visual elements of an arm.
+    """
+    Read the visual elements of an arm.
 
     Parameters
     ----------
     description : RobotDescription
-        The arm.
+        Description of the arm.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Smooth joint motions through the waypoints of a file."""
+"""Reader of waypoint files, and smooth joint motions through the waypoints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Waypoints", "read_waypoints", "smooth_motion"]
 
 
 class Waypoints(NamedTuple):
-    """Postures at given times."""
+    """Joint angles at given times."""
 
     joint_names: tuple[str, ...]
     """Joints, in the order of the columns."""
@@ -31,15 +31,16 @@ class Waypoints(NamedTuple):
 
 
 def read_waypoints(path: str | Path) -> Waypoints:
-    """Read waypoints from a CSV or YAML file.
+    """
+    Read waypoints from a CSV or YAML file.
 
     A CSV file has the header ``time,<joint>,<joint>,...`` and a row for each waypoint. A YAML file
-    holds ``joint_names`` and ``points``, each with ``time_from_start`` and ``positions``.
+    has ``joint_names`` and ``points``, each with ``time_from_start`` and ``positions``.
 
     Parameters
     ----------
     path : str or Path
-        The file; its suffix tells the format.
+        Path of the file; the suffix determines the format.
 
     Returns
     -------
@@ -72,19 +73,20 @@ def read_waypoints(path: str | Path) -> Waypoints:
 
 
 def smooth_motion(waypoints: Waypoints, rate: float) -> JointMotion:
-    """Pass through waypoints smoothly, from rest to rest.
+    """
+    Return a smooth motion through waypoints, from rest to rest.
 
     Parameters
     ----------
     waypoints : Waypoints
-        Postures and times.
+        Joint angles and times.
     rate : float
-        Knots a second [Hz].
+        Knots per second [Hz].
 
     Returns
     -------
     JointMotion
-        Knots of a cubic spline, counted from the first waypoint, the last waypoint included.
+        Knots on a cubic spline, with times from the first waypoint, up to the last waypoint.
 
     Raises
     ------

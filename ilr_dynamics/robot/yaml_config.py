@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Frozen dataclasses from YAML files."""
+"""Construction of frozen dataclasses from YAML files."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ T = TypeVar("T")
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """Read a YAML file that holds a mapping.
+    """
+    Read a YAML file that holds a mapping.
 
     Parameters
     ----------
     path : Path
-        The file.
+        Path of the file.
 
     Returns
     -------
@@ -33,7 +34,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     Raises
     ------
     RobotDescriptionError
-        If the file is missing, is not YAML or holds something else.
+        If the file is missing, is not YAML or is not a mapping.
     """
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -45,16 +46,17 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 def build(cls: type[T], values: object, where: str) -> T:
-    """Build a dataclass from a mapping with exactly its fields.
+    """
+    Build a dataclass from a mapping with exactly its fields.
 
     Parameters
     ----------
     cls : type
-        The dataclass.
+        Dataclass to build.
     values : object
-        The mapping; fields with a default may be left out.
+        Mapping from the names of fields; those with a default may be left out.
     where : str
-        What the mapping describes, for the error message.
+        Name of what the mapping describes, for error messages.
 
     Returns
     -------
@@ -64,7 +66,7 @@ def build(cls: type[T], values: object, where: str) -> T:
     Raises
     ------
     RobotDescriptionError
-        If values is no mapping, or if a field is unknown, missing or malformed.
+        If ``values`` is not a mapping, or if a field is unknown, missing or malformed.
     """
     if not isinstance(values, Mapping):
         raise RobotDescriptionError(f"{where}: {values!r} given, expected a mapping")

@@ -100,7 +100,7 @@ def test_seven_joints_have_all_pictures_and_a_page_of_bearable_size(of_wam7, pag
     assert page.count("img") == 6
     assert page.needs_nothing()
     assert (tmp_path / "report.html").stat().st_size < 1_000_000
-    assert "It is not to be learned from before the errors are mended." in page.text
+    assert "It is not fit for learning before the errors are fixed." in page.text
     assert DROPOUT.text in page.cells and DROPOUT.advice in page.cells
     assert "0.55-0.7 s" in page.cells
     assert ("span", {"class": "error"}) in page.tags and "error" in page.cells
@@ -132,16 +132,16 @@ def test_what_cannot_be_read_is_said(page_of):
 
 def test_one_joint_without_findings(of_pendulum, page_of):
     page = page_of(replace(of_pendulum, findings=()))
-    assert "Nothing speaks against learning from it." in page.text
+    assert "It can be used for learning." in page.text
     assert "1 recording of 1 with nothing wrong." in page.text
     assert "j1" in page.cells
 
 
 def test_all_recordings_are_summarised_first(of_pendulum, page_of, monkeypatch):
-    monkeypatch.setattr(inspection_report, "MOST_BYTES", inspection_report.PICTURES + 20_000)
+    monkeypatch.setattr(inspection_report, "MAX_BYTES", inspection_report.PICTURES + 20_000)
     clean = replace(of_pendulum, uri="/data/clean", findings=(DELAY,))
     page = page_of(clean, of_pendulum, replace(of_pendulum, findings=(STILL,)))
-    assert page.text.index("1 recording of 3 not to be learned from.") < page.text.index("j1")
+    assert page.text.index("1 recording of 3 not fit for learning.") < page.text.index("j1")
     # The pictures of the first one fill the page.
     assert page.count("img") == 4
     assert page.text.count("They are left out") == 2
@@ -255,7 +255,7 @@ def test_findings_are_readable_in_a_terminal():
                                           -> Nothing: positions are differentiated instead.
   info     torque_delay       from 1 s    commands act 3.1 ms after their state"""
     assert format_findings(Inspection("/data/bag", (DROPOUT, STILL, DELAY))) == shown
-    assert format_findings(Inspection("bag", ())) == "bag: nothing to say"
+    assert format_findings(Inspection("bag", ())) == "bag: no findings"
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def test_a_driver_that_does_not_tell_is_named():
     for _ in range(10):
         watch.commanded(np.zeros(2))
     assert watch.violation(1.0, None, JOINTS) is None
-    assert "does not tell its torques" in watch.violation(1.2, None, JOINTS)
+    assert "reports no torques" in watch.violation(1.2, None, JOINTS)
 
 
 def test_without_a_tolerance_nothing_is_watched():

@@ -200,4 +200,4 @@ def test_path_extended_back_comes_to_its_first_point_at_constant_acceleration(
 )
 def test_path_that_stops_at_each_of_its_points_is_known(positions, velocities, stops):
     fields = [np.array(field)[:, None] for field in (positions, velocities) if field is not None]
-    assert JointPath(np.arange(len(positions)), *fields).stops_on_the_way is stops
+    assert JointPath(np.arange(len(positions)), *fields).stops_at_every_point is stops

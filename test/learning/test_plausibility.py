@@ -63,7 +63,7 @@ def test_torques_of_the_arm_are_learned(result_of):
 @pytest.mark.parametrize(
     ("factor", "limit", "text"),
     [
-        (-1.0, LIMITS, "times as far from those of the rigid-body model as no torque"),
+        (-1.0, LIMITS, "times as far from those of the rigid-body model as zero torque"),
         (10.0, None, "expected at most 1.5 times"),
         (10.0, [500.0, 50.0, 500.0, 500.0], "states have a torque at or beyond its limit"),
     ],
@@ -106,7 +106,7 @@ def test_torques_that_never_change_are_refused_with_the_joints_names(result_of, 
 
 def test_torques_in_hundredths_of_the_unit_are_refused(result_of):
     result = result_of(0.01)
-    assert "of what the rigid-body model needs; expected at least 0.3" in result["refusal"]
+    assert "times those of the rigid-body model; expected at least 0.3" in result["refusal"]
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ def test_starting_and_polling_wait_for_nothing(job, tmp_path):
     gate.open("w").close()
     last = collect(learner)[-1]
     assert isinstance(last, Failed)
-    assert "the learner said b'True'" in last.message
+    assert "the learner printed b'True'" in last.message
 
 
 def test_learner_yields_to_the_controller_in_a_session_of_its_own(busy_learner):
@@ -206,11 +206,11 @@ while True:
 @pytest.mark.parametrize(
     "code, message",
     [
-        ("print('hello')", "the learner said b'hello'; expected a JSON event"),
-        ("print('{}', flush=True); import time; time.sleep(60)", "said b'{}'"),
-        ("print('[1]')", "said b'[1]'"),
+        ("print('hello')", "the learner printed b'hello'; expected a JSON event"),
+        ("print('{}', flush=True); import time; time.sleep(60)", "printed b'{}'"),
+        ("print('[1]')", "printed b'[1]'"),
         ('print(\'{"event": "progress"}\')', "expected a JSON event"),
-        ("import sys; sys.stdout.write('x' * 3_000_000)", "said b'xxx"),
+        ("import sys; sys.stdout.write('x' * 3_000_000)", "printed b'xxx"),
         ("import sys; sys.stdout.buffer.write(bytes(range(256)))", "expected a JSON event"),
         ("", "ended without a result (exit code 0; nothing in its log)"),
         ("raise SystemExit('no licence')", "(exit code 1; no licence)"),

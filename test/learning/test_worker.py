@@ -224,7 +224,7 @@ def test_save_replaces_nothing_but_snapshots(arm_settings, tmp_path, snapshot):
     os.mkfifo(tmp_path / "pipe.npz")
     for name in ("notes.npz", "data.npz", "pipe.npz"):
         job = SaveJob(str(snapshot), str(tmp_path / name), arm_settings, overwrite=True)
-        with pytest.raises(SnapshotError, match=f"{name} is no snapshot, and nothing else is"):
+        with pytest.raises(SnapshotError, match=f"{name} is not a snapshot, and only"):
             run_job(job, ignore)
     assert (tmp_path / "notes.npz").read_text() == "precious"
 

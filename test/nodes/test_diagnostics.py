@@ -112,7 +112,7 @@ def test_gap_across_a_clear_is_seen_and_one_across_a_pause_is_not():
     statistics.clear()
     add(statistics, 0.05)
     assert statistics.summary(1.0)["largest gap [ms]"] == "50.00"
-    statistics.forget()
+    statistics.restart()
     add(statistics, 9.0)
     assert statistics.summary(1.0)["largest gap [ms]"] == "0.00"
 
@@ -150,7 +150,7 @@ def test_fault_comes_with_what_is_wrong_with_the_joint_states(busy):
     [
         ({}, {"loop_times": []}, "no joint states"),
         ({}, {"unusable": 4}, "4 joint states not answered"),
-        ({"listeners": 0}, {}, "nobody listens to the torque"),
+        ({"listeners": 0}, {}, "no subscriber to the torque"),
         ({}, {"saturated": 1}, "a torque at its limit"),
         ({"without_model": True}, {}, "no model is loaded"),
         ({}, {"gates": [0.4] * 100}, "the learned model is not trusted"),

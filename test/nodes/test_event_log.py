@@ -97,8 +97,8 @@ def test_model_that_is_not_trusted_is_named_with_its_reasons(log, lines):
     assert lines() == []
     LoopEvents(log).trust(command([0.0, 0.0], gate=0.1), "analytic")
     assert lines() == [
-        "the learned model does not know the torque at [0.5, -0.25] rad: share 0.10 of it used "
-        "(weight of the unseen 0.25, std [0.5, 4] Nm), the rest: analytic"
+        "the learned torque is too uncertain at [0.5, -0.25] rad: share 0.10 of it used "
+        "(weight of the unseen component 0.25, std [0.5, 4] Nm), fallback: analytic"
     ]
 
 

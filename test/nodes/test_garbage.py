@@ -3,7 +3,7 @@
 import gc
 import weakref
 
-from ilr_dynamics.nodes.garbage import QuietCollector
+from ilr_dynamics.nodes.garbage import ScheduledCollector
 
 
 class Cycle:
@@ -12,7 +12,7 @@ class Cycle:
 
 
 def test_garbage_is_collected_at_the_interval_only():
-    collector = QuietCollector(interval=3)
+    collector = ScheduledCollector(interval=3)
     collector.start()
     try:
         assert not gc.isenabled()

@@ -10,7 +10,7 @@ from ilr_dynamics.recording.bag import DEFAULT_LIMITS, read_bag
 
 
 class KeptMessages:
-    """Keeps the messages of a topic (`MessageTaker`)."""
+    """Keeps the messages of a topic (`MessageConsumer`)."""
 
     message_nbytes = 100
 
@@ -33,10 +33,10 @@ class KeptMessages:
 
 def read_messages(uri, topics, limits=DEFAULT_LIMITS, directories=None):
     """Read a bag; `messages` are those of each topic in the order of their receipt."""
-    takers = {topic: KeptMessages() for topic in topics}
-    bag = read_bag(uri, takers, limits, directories)
+    consumers = {topic: KeptMessages() for topic in topics}
+    bag = read_bag(uri, consumers, limits, directories)
     return SimpleNamespace(
         types=bag.types,
         annotations=bag.annotations,
-        messages={topic: taker.in_order() for topic, taker in takers.items()},
+        messages={topic: consumer.in_order() for topic, consumer in consumers.items()},
     )

@@ -41,7 +41,7 @@ def test_it_may_be_asked_later_what_is_required():
 
 def test_what_is_forgotten_takes_no_memory():
     taken, reference = columns(), JointStateColumns(JOINTS, STATE, [STATE])
-    taken.forget("effort")
+    taken.drop("effort")
     for each in (taken, reference):
         each.take([state(0)] * 5000, list(range(5000)))
     assert taken.nbytes == reference.nbytes

@@ -64,12 +64,12 @@ def file(*records, end=DATA_END):
 
 
 def read(content, limits=LIMITS):
-    taker = KeptMessages()
-    collector = MessageCollector({TOPIC: taker}, limits)
+    consumer = KeptMessages()
+    collector = MessageCollector({TOPIC: consumer}, limits)
     read_mcap(content, collector, lambda share: None)
-    collector.hand_on()
+    collector.flush()
     return SimpleNamespace(
-        messages=taker.in_order(), types=collector.types, is_empty=collector.is_empty
+        messages=consumer.in_order(), types=collector.types, is_empty=collector.is_empty
     )
 
 

@@ -48,7 +48,7 @@ def read(path, limits=LIMITS):
     shares = []
     read_sqlite(path, collector, shares.append)
     assert all(0.0 < share <= 1.0 for share in shares)
-    collector.hand_on()
+    collector.flush()
     return collector
 
 

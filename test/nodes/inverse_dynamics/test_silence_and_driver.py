@@ -77,7 +77,8 @@ def test_hold_is_refused_while_nobody_knows_where_the_arm_is(arm):
 
 
 @pytest.mark.parametrize(
-    ("efforts", "text"), [([0.0] * 4, "does not follow: its torque in joint j2"), ([], "tell")]
+    ("efforts", "text"),
+    [([0.0] * 4, "does not follow: its torque in joint j2"), ([], "reports no torques")],
 )
 def test_driver_that_does_not_do_what_it_is_told_is_a_fault(arm, efforts, text):
     assert np.abs(arm.run(0.2)[-1][1]) > 8.0

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""An executor that answers one subscription before anything else."""
+"""Executor that gives priority to one subscription, that of a control loop."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
 from rclpy.subscription import Subscription
 
-__all__ = ["PromptExecutor"]
+__all__ = ["PriorityExecutor"]
 
-# Everything else gets its turn after this many messages, right behind the answer to one, when the
-# next is not due yet; and after this time where messages are rarer. At 500 Hz a service or a timer
-# is late by 10 ms at most.
+# Other entities are handled after this number of messages, right after one was answered, when the
+# next is not due yet; and after this time if messages are rare. At 500 Hz a service or a timer is
+# at most 10 ms late.
 OTHERS_MESSAGES = 5
 OTHERS_PERIOD = 0.02
 
 
-class PromptExecutor:
+class PriorityExecutor:
     """
-    Spins a node whose one subscription closes a control loop.
+    Executor of a node with one subscription in a control loop.
 
-    Before each wait rclpy's executor collects all entities of a node anew, in Python; for a
+    Before each wait rclpy's executor collects all entities of a node again, in Python; for a
     lifecycle node with its services that takes longer than the control law. Here the one
-    subscription has a wait set of its own, as in ``rclpy.wait_for_message``, and the executor is
-    asked only now and then.
+    subscription has its own wait set, as in ``rclpy.wait_for_message``, and rclpy's executor runs
+    only now and then.
 
     Parameters
     ----------
     node : Node
-        Its other entities are spun by an ordinary single-threaded executor.
+        Node whose other entities are handled by an ordinary single-threaded executor.
     """
 
     def __init__(self, node: Node) -> None:
@@ -50,13 +50,13 @@ class PromptExecutor:
 
     def spin_once(self, subscription: Subscription[Any] | None, timeout: float) -> None:
         """
-        Handle what comes next.
+        Wait for the next event and handle it.
 
         Parameters
         ----------
         subscription : Subscription or None
-            The one to put first; without one all are equal. Its callback takes a message, and
-            with a second parameter what rclpy knows of it, as in any other executor.
+            Subscription with priority; None: all are equal. As in any other executor, its callback
+            takes the message and, if it has a second parameter, the message info.
         timeout : float
             Longest wait, s.
         """
@@ -71,7 +71,7 @@ class PromptExecutor:
             self._take(subscription, min(timeout, self._others_due - now))
 
     def shutdown(self) -> None:
-        """Spin no more."""
+        """Shut the ordinary executor down."""
         self._executor.shutdown()
 
     def _take(self, subscription: Subscription[Any], timeout: float) -> None:
