@@ -17,29 +17,24 @@ from sensor_msgs.msg import JointState
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import (
     Command,
-    Mode,
     RigidBodyFeedForward,
     TrackingController,
-    VelocityCheck,
-    VelocityEstimate,
 )
 from ilr_dynamics.control.feedforward import Predictor
+from ilr_dynamics.control.measured_velocity import MeasuredVelocity
 from ilr_dynamics.exceptions import InvalidDataError
 from ilr_dynamics.nodes import qos
 from ilr_dynamics.nodes.control_settings import ControlSettings
 from ilr_dynamics.nodes.diagnostics import LoopState
 from ilr_dynamics.nodes.event_log import EventLog
 from ilr_dynamics.nodes.garbage import ScheduledCollector
-from ilr_dynamics.nodes.loop_events import LoopEvents
-from ilr_dynamics.nodes.loop_statistics import LoopStatistics
+from ilr_dynamics.nodes.loop_report import LoopReport
 from ilr_dynamics.nodes.messages import JointStateReader, sender, torque_command
 from ilr_dynamics.nodes.motion_requests import MotionRequests
 from ilr_dynamics.nodes.publishers import Publishers
 from ilr_dynamics.nodes.silence_watchdog import SilenceWatchdog
-from ilr_dynamics.nodes.state_message import StateMessage
 from ilr_dynamics.robot.description import RobotDescription
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
-from ilr_dynamics_msgs.msg import ControllerState
 
 __all__ = ["ControlLoop"]
 
@@ -79,14 +74,13 @@ class ControlLoop:
         requests: MotionRequests,
         log: EventLog,
     ) -> None:
-        self.statistics = LoopStatistics()
-        self.model = ""
+        joints = settings.limits.joints
+        self.report = LoopReport(node, joints, values["controller_state.decimation"], log)
+        self.report.controller, self.report.fallback = settings.controller, settings.fallback
         self._node = node
         self._active = False
         self._settings = settings
-        self._decimation = values["controller_state.decimation"]
         self._collector = ScheduledCollector(round(_COLLECTION_PERIOD * values["rate"]))
-        self._cycles = 0
         self._rate = values["rate"]
         self._command: Command | None = None
         self._predictor: Predictor | None = None
@@ -106,14 +100,10 @@ class ControlLoop:
             reference_fade=values["trajectory.fade_time"],
             is_present=self._publishers.is_present,
         )
-        self._events = LoopEvents(log)
-        joints = settings.limits.joints
         self._reader = JointStateReader(joints)
-        self._cutoff = values["velocity_filter.cutoff"]
-        self._velocity = VelocityEstimate(
-            len(joints), self._cutoff, settings.supervision.input_timeout
+        self._velocity = MeasuredVelocity(
+            joints, values["velocity_filter.cutoff"], settings.supervision.input_timeout
         )
-        self._velocity_check = VelocityCheck(joints)
         self._driver = settings.driver_watch()
         self._stamp: Time | None = None
         self._released = 0.0
@@ -121,12 +111,8 @@ class ControlLoop:
             node, values["supervision.silence_timeout"], self._on_silence
         )
         self._torque = torque_command(values["command.interface"], joints)
-        self._state = StateMessage(joints)
         self._torque_publisher = node.create_lifecycle_publisher(
             type(self._torque.message), values["command.topic"], qos.COMMAND
-        )
-        self._state_publisher = node.create_lifecycle_publisher(
-            ControllerState, "~/controller_state", qos.STATUS
         )
         self.joint_states = node.create_subscription(
             JointState, values["state.topic"], self._on_joint_state, qos.JOINT_STATES
@@ -150,18 +136,13 @@ class ControlLoop:
             self._rate,
             self._settings.supervision.input_timeout,
             names,
-            self._velocity_check.verdict,
+            self._velocity.verdict,
         )
 
     @property
     def silence(self) -> float:
         """Time since the last joint state that was answered, s."""
         return self._watchdog.silence
-
-    @property
-    def controller(self) -> str:
-        """Kind of the controller: pd, analytic or ilr."""
-        return self._settings.controller
 
     def activate(self) -> None:
         """Start to answer joint states; the publishers are active already."""
@@ -170,10 +151,9 @@ class ControlLoop:
         self._stamp = None
         self._command = None
         self._velocity.reset()
-        self._velocity_check.reset()
         self._driver.reset()
         self._watchdog.feed()
-        self.statistics.restart()
+        self.report.statistics.restart()
         self._collector.start()
         self._active = True
 
@@ -196,7 +176,7 @@ class ControlLoop:
             # The process may end next, and messages not delivered by then would be lost.
             self._torque_publisher.wait_for_all_acked(_ACKNOWLEDGEMENT_TIMEOUT)
         self._controller.reset()
-        self._events.mode(self._controller.mode, "")
+        self.report.events.mode(self._controller.mode, "")
         self._collector.stop()
 
     def destroy(self) -> None:
@@ -206,12 +186,13 @@ class ControlLoop:
         self._watchdog.destroy()
         self._node.destroy_subscription(self.joint_states)
         self._node.destroy_lifecycle_publisher(self._torque_publisher)
-        self._node.destroy_lifecycle_publisher(self._state_publisher)
+        self.report.destroy()
 
     def apply(self, settings: ControlSettings, values: Mapping[str, Any]) -> None:
         """Apply changed parameters, between two cycles."""
         self._settings = settings
-        self._decimation = values["controller_state.decimation"]
+        self.report.decimation = values["controller_state.decimation"]
+        self.report.controller, self.report.fallback = settings.controller, settings.fallback
         self._requests.allow_linear = values["trajectory.allow_linear"]
         self._requests.max_points = values["trajectory.max_points"]
         self._watchdog.timeout = values["supervision.silence_timeout"]
@@ -232,7 +213,7 @@ class ControlLoop:
         model : str
             Identity of the new model.
         """
-        self._predictor, self.model = predictor, model
+        self._predictor, self.report.model = predictor, model
         if self._settings.controller == "ilr":
             self._controller.set_feedforward(
                 self._settings.feedforward(self._physics, self._predictor)
@@ -245,49 +226,55 @@ class ControlLoop:
         try:
             stamp, position, velocity, effort = self._reader.read(message)
         except InvalidDataError as error:
-            self._refuse(str(error))
+            self.report.refused(str(error))
             return
         if not self._controller.admit(stamp, position, sender(info), start):
-            self._refuse(self._controller.refusal)
+            self.report.refused(self._controller.refusal)
             if self._controller.contradicted:
                 self._release(start)
             return
         measured = velocity
-        if velocity is None or self._velocity_check.verdict:
-            velocity = self._velocity(stamp, position)
+        velocity = self._velocity(stamp, position, measured)
         violation = self._driver.violation(stamp, effort, self._settings.limits.joints)
         if violation is not None:
             self._controller.fail(violation)
             self._driver.reset()
         command = self._controller.answer(stamp, position, velocity)
         if command is None:
-            self._refuse(self._controller.refusal)
+            self.report.refused(self._controller.refusal)
             return
         self._command, self._stamp = command, self._reader.stamp
         self._send(self._stamp, command.torque)
         loop_time = time.perf_counter() - start
         self._driver.commanded(command.torque)
         self._watchdog.feed(stamp)
-        self._report(command, start, loop_time)
+        self.report.answered(
+            self._stamp,
+            command,
+            self._controller.limits,
+            self._controller.fault,
+            start,
+            loop_time,
+        )
+        self._collector.cycle_done()
         self._check_velocity(stamp, position, measured)
         before = time.perf_counter()
         self._controller.look_ahead()
-        self.statistics.look_ahead_times.append(time.perf_counter() - before)
+        self.report.statistics.look_ahead_times.append(time.perf_counter() - before)
 
     def _check_velocity(
         self, stamp: float, position: FloatArray, measured: FloatArray | None
     ) -> None:
         """Check the measured velocity, to decide whether later ones are used."""
+        cutoff = self._velocity.cutoff
         if measured is None:
-            self._events.velocity_missing(self._cutoff)
-        elif not self._velocity_check.verdict and self._velocity_check.add(
-            stamp, position, measured
-        ):
-            self._events.velocity_wrong(self._velocity_check.verdict, self._cutoff)
+            self.report.events.velocity_missing(cutoff)
+        elif self._velocity.check(stamp, position, measured):
+            self.report.events.velocity_wrong(self._velocity.verdict, cutoff)
 
     def _release(self, now: float) -> None:
         """Bring the torque to zero, one step per period, while senders contradict each other."""
-        self._events.mode(self._controller.mode, self._controller.fault)
+        self.report.events.mode(self._controller.mode, self._controller.fault)
         if now - self._released < 1.0 / self._rate:
             return
         self._released = now
@@ -304,32 +291,9 @@ class ControlLoop:
         # With the stamp of the last state that was answered: a driver that checks stamps has
         # braked by now and ignores it.
         self._send(self._stamp, torque)
-        self._state.fill(self._stamp, self._command, self.controller, self.model, loop_time=0.0)
-        self._state.let_down(torque)
-        self._state_publisher.publish(self._state.message)
-        self._events.mode(self._controller.mode, self._controller.fault)
+        self.report.let_down(self._stamp, self._command, torque)
+        self.report.events.mode(self._controller.mode, self._controller.fault)
 
     def _send(self, stamp: Time | None, torque: FloatArray) -> None:
         self._torque.fill(stamp, torque)
         self._torque_publisher.publish(self._torque.message)
-
-    def _refuse(self, reason: str) -> None:
-        self.statistics.unusable += 1
-        self._events.refused(reason)
-
-    def _report(self, command: Command, received: float, loop_time: float) -> None:
-        self._cycles += 1
-        limits, settings = self._controller.limits, self._settings
-        fault = command.mode is Mode.FAULT
-        learned = settings.controller == "ilr" and self._predictor is not None and not fault
-        saturated = command.limited and bool((np.abs(command.torque) >= limits.torque).any())
-        self.statistics.add(command, received, loop_time, learned=learned, saturated=saturated)
-        if self._cycles % self._decimation == 0:
-            self._state.fill(self._stamp, command, self.controller, self.model, loop_time)
-            self._state_publisher.publish(self._state.message)
-        if saturated:
-            self._events.saturated(command, limits)
-        if learned:
-            self._events.trust(command, settings.fallback)
-        self._events.mode(command.mode, self._controller.fault)
-        self._collector.cycle_done()

@@ -189,18 +189,18 @@ class InverseDynamicsNode(LifecycleNode):
         if self._loop is not None:
             state = self._loop.state
             clock = 1e-9 * self.get_clock().now().nanoseconds
-            lag = self._loop.statistics.lag(clock, time.perf_counter())
-            level, text = loop_status(state, self._loop.statistics, lag)
-            self._warn(state, self._loop.statistics, lag)
+            lag = self._loop.report.statistics.lag(clock, time.perf_counter())
+            level, text = loop_status(state, self._loop.report.statistics, lag)
+            self._warn(state, self._loop.report.statistics, lag)
             details = {
-                "controller": self._loop.controller,
-                "model": self._loop.model,
+                "controller": self._loop.report.controller,
+                "model": self._loop.report.model,
                 "learner": self._models.status,
                 "publishers of joint states": state.publishers_text,
                 "last joint state answered [s ago]": f"{self._loop.silence:.2f}",
-                **self._loop.statistics.summary(self._period),
+                **self._loop.report.statistics.summary(self._period),
             }
-            self._loop.statistics.clear()
+            self._loop.report.statistics.clear()
         message = diagnostic_array(self.get_fully_qualified_name(), hardware, level, text, details)
         message.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(message)
