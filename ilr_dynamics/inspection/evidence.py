@@ -38,6 +38,9 @@ ENOUGH_ROWS = 100
 SIGN_SPEEDS = (0.02, 0.2)
 # A joint that moves less shows nothing, rad.
 MOVES = 0.01
+# What no model explains of a joint's torque stays alike for as long as the joint moves by so much,
+# rad: a quarter of a wave of friction that varies sixteen times in a turn.
+ALIKE_MOTION = 0.1
 # Between states that follow each other, in nominal periods (`SampleSettings.max_gap`).
 LONGEST_STEP = 3.5
 
@@ -147,6 +150,27 @@ class Evidence:
     def spacing(self) -> float:
         """Time from a row to the next, on average, s."""
         return self.duration / len(self.rows)
+
+    def independent_share(self, lasting: float) -> FloatArray:
+        """
+        How much each row says of each joint that the rows before did not.
+
+        The errors of a model of a joint's torque last for some time, and in slow motion for as
+        long as it takes the joint to get elsewhere.
+
+        Parameters
+        ----------
+        lasting : float
+            Time for which errors are alike however fast the joint is, s.
+
+        Returns
+        -------
+        ndarray of shape (n, n_joints)
+            From 0 to 1.
+        """
+        n = len(self.joints)
+        speed = np.abs(self.samples.X[self.rows, n : 2 * n])
+        return np.minimum(self.spacing * np.minimum(1.0 / lasting, speed / ALIKE_MOTION), 1.0)
 
     @cached_property
     def moving(self) -> BoolArray:

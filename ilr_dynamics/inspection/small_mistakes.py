@@ -23,8 +23,7 @@ from ilr_dynamics.inspection.joint_torque import SCALE, JointTorque
 
 __all__ = ["SmallMistake", "small_mistakes"]
 
-# States that say as much as one would alone: what is left when friction and ripple are explained
-# lasts for as long as a joint takes for some hundredths of a turn.
+# What is left when friction and ripple are explained lasts so long, and longer in slow motion.
 CORRELATION_S = 0.15
 # Of what is never explained: rounding of an inertia in the description, as a share of the torque.
 ROUNDED = 2e-3
@@ -99,7 +98,8 @@ def small_mistakes(
 def _judged(evidence: Evidence, fit: JointFit, delay: float) -> _Joint:
     y = fit.left(evidence, delay)
     level = np.hypot(fit.free.settled(y[np.newaxis], fit.least).level, ROUNDED * fit.size)
-    weight = min(evidence.spacing / CORRELATION_S, 1.0) / level**2
+    share = evidence.independent_share(CORRELATION_S)[fit.rows, fit.joint]
+    weight = float(share.mean()) / float(level) ** 2
     return _Joint(fit.joint, fit.rows, y, JointTorque(fit.own, float(level)), weight)
 
 

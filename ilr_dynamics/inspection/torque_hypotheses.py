@@ -10,8 +10,8 @@ each joint, and what the hypothesis leaves open:
     \tau_j = T_j(q, \dot q, \ddot q) + G_j(q)\,g + P_j(q, \dot q, \ddot q)\,\pi + F_j c_j + e_j
 
 Hypotheses are compared by Schwarz's criterion,
-:math:`\tfrac{n}{2} \sum_j \log s_j^2 + \tfrac{p}{2} \log n`, in nats, with n the number of samples
-that tell something of their own: errors of a model are alike for as long as the motion is.
+:math:`\sum_j \tfrac{n_j}{2} \log s_j^2 + \tfrac{p}{2} \log n`, in nats, with n_j the number of
+independent states of a joint: errors of a model are alike for as long as the motion is.
 """
 
 from __future__ import annotations
@@ -30,8 +30,10 @@ from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
 __all__ = ["Hypothesis", "best_hypothesis", "fit_friction"]
 
-# States that say as much as one would alone: errors of the model last for a quarter of a second.
+# Errors of the model last for a quarter of a second, and longer in slow motion.
 CORRELATION_S = 0.25
+# However few states are independent, s^2 was estimated.
+FEWEST = 4.0
 # Nats against torques in another unit: where a weight held twice explains them as well, that is
 # what people get wrong; no two units differ by two.
 RARER = 5.0
@@ -157,8 +159,7 @@ class _Fit:
         torque, known = evidence.torque(delay)
         self._torque, known = torque[::THIN], known[::THIN]
         self.slips = evidence.slipping[::THIN] & known[:, np.newaxis]
-        duration = evidence.duration * np.count_nonzero(known) / len(known)
-        self._n = max(min(duration / CORRELATION_S, float(np.count_nonzero(known))), 4.0)
+        self._share = np.minimum(THIN * evidence.independent_share(CORRELATION_S)[::THIN], 1.0)
         self._floor = FLOOR * np.sqrt(np.mean(self._torque[known] ** 2, axis=0)) + 1e-9
 
     def __call__(
@@ -191,10 +192,11 @@ class _Fit:
             # In the order recorded again.
             error = np.abs(of_torque) @ error
         _, described = self._solve(self._torque - self._described, [], own(self._X), slips)
-        rarer = 0.0 if factor is None else RARER + 0.5 * np.log(self._n)
-        score = 0.5 * values.size * np.log(self._n) + rarer
-        variances = ((e**2 + self._floor**2) for e in (rescale * error, described))
-        score += 0.5 * self._n * float(np.subtract(*(np.log(v).sum() for v in variances)))
+        counts = np.maximum(np.sum(self._share, axis=0, where=slips), FEWEST)
+        rarer = 0.0 if factor is None else RARER + 0.5 * np.log(counts.max())
+        score = 0.5 * values.size * np.log(counts.max()) + rarer
+        variances = [e**2 + self._floor**2 for e in (rescale * error, described)]
+        score += 0.5 * float(counts @ np.log(variances[0] / variances[1]))
         if of_gravity:
             values = values + self._evidence.nominal_gravity
         return Hypothesis(kind, joints, score, values, rescale * error, unit)
