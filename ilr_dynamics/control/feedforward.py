@@ -96,7 +96,7 @@ class Predictor(Protocol):
     """The part of a learned model that is used here."""
 
     @property
-    def has_fallback(self) -> bool:
+    def has_global_model(self) -> bool:
         """Whether it has a global model that predicts where no local one has data."""
         ...
 
@@ -169,7 +169,7 @@ class LearnedFeedForward:
             np.concatenate((reference.position, reference.velocity, reference.acceleration))
         )
         # With identified dynamics inside, to be without a local model is not to be without one.
-        unknown = 0.0 if self._predictor.has_fallback else prediction.unseen_weight
+        unknown = 0.0 if self._predictor.has_global_model else prediction.unseen_weight
         gate = self._gate.share(unknown, prediction.std)
         torque = prediction.mean
         if gate < 1.0:

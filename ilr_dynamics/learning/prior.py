@@ -5,18 +5,20 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from ilr_dynamics.exceptions import LearnerError
 from ilr_dynamics.learning.settings import LearningSettings
-from ilr_dynamics.regression import ILR
+from ilr_dynamics.regression import ILR, BatchInference, Prior
+from ilr_dynamics.regression.former_names import FORMER_NAMES
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 
-__all__ = ["PRIOR_ALONE", "PRIOR_WITH_FALLBACK", "RESIDUAL_SHARE", "model_to_update"]
+__all__ = ["PRIOR_ALONE", "PRIOR_WITH_DYNAMICS", "RESIDUAL_SHARE", "model_to_update"]
 
 # A later call may change how it learns, not the prior and scales the statistics rest on.
 CALL_PARAMETERS = (
@@ -31,21 +33,12 @@ CALL_PARAMETERS = (
 # arm sags. Components that stand alone must reach that far. Those whose scales follow the data fit
 # the recorded path more closely, and on the simulated arm say nothing at all on the desired one
 # (input_spread) or, with slopes as steep as single components have them, something wild.
-PRIOR_ALONE: dict[str, Any] = {
-    "concentration": 1.0,
-    "input_spread": 0.5,
-    "fit_scales": False,
-}
-# With identified dynamics to fall back on they need not: narrow ones, firmly so, that many more
+PRIOR_ALONE = Prior(concentration=1.0, input_spread=0.5)
+# With identified dynamics beside them they need not: narrow ones, firmly so, that many more
 # are expected of, leave all that is not close to them to the dynamics. They learn what these leave
 # of the torque: on a motion between two recorded ones they go astray less.
-PRIOR_WITH_FALLBACK: dict[str, Any] = {
-    "concentration": 100.0,
-    "input_spread": 0.1,
-    "input_strength": 50.0,
-    "learn_residual": True,
-    "fit_scales": False,
-}
+PRIOR_WITH_DYNAMICS = Prior(concentration=100.0, input_spread=0.1, input_strength=50.0)
+INFERENCE = BatchInference(fit_scales=False)
 # What the dynamics leave, as a share of the torques.
 RESIDUAL_SHARE = 0.1
 
@@ -72,19 +65,30 @@ def model_to_update(model: MixtureRegressor | None, settings: LearningSettings) 
     """
     if model is None:
         if settings.robot is None:
-            return ILR(**PRIOR_ALONE).set_params(**settings.model)
-        fallback = _identified_dynamics(settings)
-        model = ILR(**PRIOR_WITH_FALLBACK, fallback=fallback).set_params(**settings.model)
-        if model.learn_residual and model.output_scale is not None:
-            model.output_scale = RESIDUAL_SHARE * np.asarray(model.output_scale)
-        return model
+            return _with_settings(ILR(prior=PRIOR_ALONE, inference=INFERENCE), settings.model)
+        model = ILR(
+            prior=PRIOR_WITH_DYNAMICS,
+            inference=INFERENCE,
+            global_model=_identified_dynamics(settings),
+            learn_residual=True,
+        )
+        scale = settings.model.get("output_scale")
+        if scale is None or not settings.model.get("learn_residual", True):
+            return _with_settings(model, settings.model)
+        of_residual = RESIDUAL_SHARE * np.asarray(scale)
+        return _with_settings(model, {**settings.model, "output_scale": of_residual})
     if not isinstance(model, ILR):
         raise LearnerError(f"the model is a {type(model).__name__}; expected an ILR")
     # Fitting replaces a model's arrays and never writes into them, so a shallow copy is enough.
     new_model = copy.copy(model)
     changes = {name: settings.model[name] for name in CALL_PARAMETERS if name in settings.model}
     # What one update was told to forget, the next one is not.
-    return new_model.set_params(**{"forgetting_factor": 1.0, **changes})
+    return _with_settings(new_model, {"forgetting_factor": 1.0, **changes})
+
+
+def _with_settings(model: ILR, settings: Mapping[str, Any]) -> ILR:
+    """Set the parameters of a model that settings name, groups left out."""
+    return model.set_params(**{FORMER_NAMES.get(k, k): value for k, value in settings.items()})
 
 
 def _identified_dynamics(settings: LearningSettings) -> IdentifiedDynamics:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.regression import effective_sample_weights
-from ilr_dynamics.regression.learner import MixtureLearner
+from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 from ilr_dynamics.regression.scaling import Standardizer
 
 __all__ = ["recording_weights"]
@@ -36,7 +36,7 @@ RARELY, OFTEN = 0.1, 0.4
 ENOUGH = 0.2
 
 
-def recording_weights(X: FloatArray, model: MixtureLearner) -> FloatArray:
+def recording_weights(X: FloatArray, model: MixtureRegressor) -> FloatArray:
     """
     Weights (n,), above 0 and at most 1, of samples in the order of time.
 
@@ -46,7 +46,7 @@ def recording_weights(X: FloatArray, model: MixtureLearner) -> FloatArray:
         Positions, velocities and accelerations.
     model
         What learns them: its scales of the inputs are the units of distance, and where it has no
-        fallback joints that stick are asked for.
+        global model, joints that stick are looked for.
 
     Raises
     ------
@@ -58,16 +58,17 @@ def recording_weights(X: FloatArray, model: MixtureLearner) -> FloatArray:
     moving = np.concatenate([position, velocity])
     scale = _input_scale(X, model)
     weights = effective_sample_weights(X[:, moving], scale[moving])
-    if model.fallback is None:
+    if model.global_model is None:
         weights *= _informative_share(X[:, velocity] / scale[velocity], weights)
     return weights
 
 
-def _input_scale(X: FloatArray, model: MixtureLearner) -> FloatArray:
+def _input_scale(X: FloatArray, model: MixtureRegressor) -> FloatArray:
     if hasattr(model, "regressors_"):
         return model.regressors_.scaling.scale
     alike = np.ones(len(X))
-    return Standardizer.from_data(X, alike, None, model.input_scale, "input").scale
+    stated = None if model.scaling is None else model.scaling.input_scale
+    return Standardizer.from_data(X, alike, None, stated, "input").scale
 
 
 def _informative_share(velocity: FloatArray, weights: FloatArray) -> FloatArray:

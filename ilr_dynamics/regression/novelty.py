@@ -23,7 +23,7 @@ from ilr_dynamics.regression.linear_algebra import (
 from ilr_dynamics.regression.predictive import PredictiveMixture
 from ilr_dynamics.regression.products import pairwise_products
 
-__all__ = ["most_probable_recognising"]
+__all__ = ["most_probable_component"]
 
 # Rows worked on at a time: bounds the memory of arrays over (rows, components).
 BLOCK_ROWS = 512
@@ -32,7 +32,7 @@ BLOCK_ROWS = 512
 BLOCK_PAIRS = 8192
 
 
-def most_probable_recognising(
+def most_probable_component(
     mixture: PredictiveMixture, U: FloatArray, Y: FloatArray, level: float
 ) -> IndexArray:
     """

@@ -1,0 +1,228 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Learning from samples: from checked arrays to what a mixture regressor knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.regression.calibration import MIN_SAMPLES, SpreadFactors, spread_factors
+from ilr_dynamics.regression.features import Regressors
+from ilr_dynamics.regression.global_model import GlobalModel
+from ilr_dynamics.regression.inference import Inference, IterationCallback
+from ilr_dynamics.regression.inference_state import InferenceResult, initial_state
+from ilr_dynamics.regression.initialization import (
+    assignment_statistics,
+    k_means_plus_plus,
+    nearest_seed,
+)
+from ilr_dynamics.regression.mixture import MixturePrior, extend
+from ilr_dynamics.regression.novelty import most_probable_component
+from ilr_dynamics.regression.physical_mixture import PhysicalMixture
+from ilr_dynamics.regression.predictive import PredictiveMixture
+from ilr_dynamics.regression.prior import Prior
+from ilr_dynamics.regression.residual_statistics import shifted_statistics
+from ilr_dynamics.regression.scaling import Scaling, Standardizer
+from ilr_dynamics.regression.transforms import Transforms
+from ilr_dynamics.regression.validation import check_random_state, check_size
+
+__all__ = ["Knowledge", "Learner", "calibrated"]
+
+# A component takes this share of its own samples for novel: about two standard deviations, no
+# farther than a stretch of samples evenly spread reaches.
+NOVELTY_LEVEL = 0.05
+MAX_CALIBRATION_SAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """
+    What was learned: all else follows from it.
+
+    Parameters
+    ----------
+    prior
+        Base distribution, in standard units, its scales chosen by the data if asked for.
+    statistics : (K, p, p)
+        Scatter of the extended samples [x, features, 1, y] of each component, largest first.
+    groups : (K,)
+        Upper component of each.
+    n_samples
+        Number of samples learned from.
+    transforms
+        Between physical and standard units.
+    """
+
+    prior: MixturePrior
+    statistics: FloatArray
+    groups: IndexArray
+    n_samples: int
+    transforms: Transforms
+
+    def predictive(self) -> PhysicalMixture:
+        """Posterior predictive distribution."""
+        return PhysicalMixture.from_statistics(
+            self.prior, self.statistics, self.groups, self.transforms
+        )
+
+
+@dataclass(frozen=True)
+class Learner:
+    """Parameters of an estimator, as `MixtureRegressor` describes them, and learning with them."""
+
+    n_components: int
+    prior: Prior
+    features: str
+    degree: int
+    global_model: GlobalModel | None
+    learn_residual: bool
+    inference: Inference
+    scaling: Scaling
+    calibration_share: float
+    forgetting_factor: float
+    random_state: int | np.random.Generator | None
+
+    def learn(
+        self, X: FloatArray, Y: FloatArray, weights: FloatArray, callback: IterationCallback | None
+    ) -> tuple[Knowledge, InferenceResult]:
+        """Learn samples X (n, m), Y (n, d) of these weights (n,) from nothing: batch learning."""
+        scaling = self.scaling
+        inputs = Standardizer.from_data(
+            X, weights, scaling.input_location, scaling.input_scale, "input"
+        )
+        regressors = Regressors.from_data(inputs, self.features, int(self.degree), X, weights)
+        # The outputs' scaling waits for the residuals.
+        unscaled = Standardizer(np.zeros(Y.shape[1]), np.ones(Y.shape[1]))
+        transforms = Transforms(regressors, unscaled, self.global_model, self.learn_residual)
+        transforms = transforms.updated(X, Y, weights, kept=1.0)
+        residual = transforms.residual(X, Y)
+        location = scaling.output_location
+        if location is None and self.learn_residual:
+            # Far from all data the global model's prediction is all there is.
+            location = 0.0
+        outputs = Standardizer.from_data(
+            residual, weights, location, scaling.output_scale, "output"
+        )
+        transforms = replace(transforms, outputs=outputs)
+        Z = _extended(transforms, X, residual)
+        p, m, d = Z.shape[1], X.shape[1], Y.shape[1]
+        prior = self.prior.base_distribution(m, p - d - m - 1, d)
+        nothing = Knowledge(prior, np.zeros((0, p, p)), np.arange(0), 0, transforms)
+        result = self._infer(Z, weights, nothing, prior, callback)
+        spread = self._held_out_spread(X, Y, weights)
+        return _known(result, len(X), replace(transforms, spread=spread)), result
+
+    def update(
+        self,
+        known: Knowledge,
+        X: FloatArray,
+        Y: FloatArray,
+        weights: FloatArray,
+        callback: IterationCallback | None,
+    ) -> tuple[Knowledge, InferenceResult]:
+        """Learn on top of what is known, the posterior as prior: sequential learning."""
+        kept = self.forgetting_factor
+        transforms = known.transforms.updated(X, Y, weights, kept)
+        Z = _extended(transforms, X, transforms.residual(X, Y))
+        statistics = kept * known.statistics
+        if transforms.learn_residual:
+            statistics = shifted_statistics(statistics, known.transforms, transforms, share=kept)
+        m, d = known.prior.n_inputs, known.prior.n_outputs
+        stated = self.prior.base_distribution(m, known.prior.n_regressors - m - 1, d)
+        before = replace(known, statistics=statistics)
+        result = self._infer(Z, weights, before, stated, callback)
+        return _known(result, known.n_samples + len(X), transforms), result
+
+    def _infer(
+        self,
+        Z: FloatArray,
+        weights: FloatArray,
+        known: Knowledge,
+        stated: MixturePrior,
+        callback: IterationCallback | None,
+    ) -> InferenceResult:
+        """Learn extended samples Z (n, p) on top of statistics; the best of several starts."""
+        generator = check_random_state(self.random_state)
+        results = []
+        for _ in range(self.inference.n_restarts):
+            labels, n_opened = self._initial_labels(Z, weights, known, generator)
+            opened = np.zeros((n_opened, *known.statistics.shape[1:]))
+            previous = np.concatenate([known.statistics, opened])
+            initial = assignment_statistics(Z, weights, labels, len(previous))
+            first_group = int(known.groups.max(initial=-1)) + 1
+            groups = np.append(known.groups, first_group + np.arange(n_opened))
+            state = initial_state(weights, known.prior, stated, previous, initial, groups)
+            results.append(self.inference.run(Z, weights, state, generator, callback))
+        return max(results, key=lambda result: float(result.lower_bounds[-1]))
+
+    def _initial_labels(
+        self,
+        Z: FloatArray,
+        weights: FloatArray,
+        known: Knowledge,
+        generator: np.random.Generator,
+    ) -> tuple[IndexArray, int]:
+        """Most probable component of each sample; new ones for novel samples, by k-means++."""
+        n_known, m, q = len(known.statistics), known.prior.n_inputs, known.prior.n_regressors
+        labels = np.full(Z.shape[0], n_known, dtype=np.intp)
+        if n_known > 0:
+            mixture = PredictiveMixture.from_components(
+                known.prior.predictive(known.statistics, known.groups)
+            )
+            labels = most_probable_component(mixture, Z[:, :q], Z[:, q:], NOVELTY_LEVEL)
+        novel = labels >= n_known
+        if not np.any(novel):
+            return labels, 0
+        share = float(np.sum(weights[novel]) / np.sum(weights))
+        # By their inputs alone: seeds that lie apart in the outputs too would divide the noise
+        # among themselves instead of the input space.
+        inputs = Z[novel, :m]
+        seeds = k_means_plus_plus(
+            inputs, weights[novel], max(1, round(self.n_components * share)), generator
+        )
+        labels[novel] = n_known + nearest_seed(inputs, seeds)
+        return labels, seeds.shape[0]
+
+    def _held_out_spread(self, X: FloatArray, Y: FloatArray, weights: FloatArray) -> SpreadFactors:
+        """Spread factors of a trial model that has not seen the samples held out."""
+        if self.calibration_share == 0.0:
+            return SpreadFactors()
+        # One of every so many, so that they lie between samples that the trial model learns; which
+        # one is drawn, lest the choice keep step with something in the recording.
+        step = round(1.0 / self.calibration_share)
+        starts = np.arange(0, X.shape[0] - step + 1, step)
+        if starts.size < MIN_SAMPLES:
+            return SpreadFactors()
+        held_out = np.zeros(X.shape[0], dtype=bool)
+        held_out[starts + np.random.default_rng(0).integers(0, step, starts.size)] = True
+        trial, _ = replace(self, calibration_share=0.0).learn(
+            X[~held_out], Y[~held_out], weights[~held_out], None
+        )
+        return calibrated(trial, X[held_out], Y[held_out]).transforms.spread
+
+
+def calibrated(
+    known: Knowledge, X: FloatArray, Y: FloatArray, coverage: float = 0.95
+) -> Knowledge:
+    """Scale the spread so that intervals cover what they say on samples that were not learned."""
+    # As many as tell a quantile to half a percent, evenly spaced.
+    chosen = np.arange(0, X.shape[0], max(1, X.shape[0] // MAX_CALIBRATION_SAMPLES))
+    outcomes = known.predictive().outcomes(X[chosen], Y[chosen])
+    spread = spread_factors(outcomes, coverage, known.transforms.spread)
+    return replace(known, transforms=replace(known.transforms, spread=spread))
+
+
+def _known(result: InferenceResult, n_samples: int, transforms: Transforms) -> Knowledge:
+    return Knowledge(result.prior, result.scatter, result.groups, n_samples, transforms)
+
+
+def _extended(transforms: Transforms, X: FloatArray, Y: FloatArray) -> FloatArray:
+    """Extended samples (n, p) of inputs and residuals in physical units."""
+    U = transforms.regressors(X)
+    # What overflows is reported as too large.
+    with np.errstate(over="ignore", invalid="ignore"):
+        standard = transforms.outputs.transform(Y)
+    return extend(U, check_size(standard, "outputs"))
