@@ -22,7 +22,7 @@ import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.blas_threads import one_blas_thread
-from ilr_dynamics.regression import ILR, inference
+from ilr_dynamics.regression import ILR, BatchInference, inference
 from ilr_dynamics.regression.inference import InferenceResult, IterationCallback, start
 from ilr_dynamics.regression.initialization import (
     assignment_statistics,
@@ -97,7 +97,7 @@ def full_fit(X: FloatArray, Y: FloatArray, n_components: int) -> Figures:
             raise _Settled
 
     clock = Clock()
-    model = ILR(n_components, max_iterations=1000, tolerance=1e-300)
+    model = ILR(n_components, inference=BatchInference(max_iterations=1000, tolerance=1e-300))
     try:
         model.fit(X, Y, callback=stop_when_settled)
     except _Settled:

@@ -11,19 +11,19 @@ import pytest
 from ilr_dynamics.exceptions import InvalidParameterError
 from ilr_dynamics.learning.recording_weights import recording_weights
 from ilr_dynamics.recording import Recording, training_samples
-from ilr_dynamics.regression import ILR, LinearFallback
+from ilr_dynamics.regression import ILR, LinearFallback, Scaling
 
 SCALES = [0.2, 0.2, 0.4, 0.4, 1.2, 1.2]
 
 
 @pytest.fixture
 def alone():
-    return ILR(input_scale=SCALES)
+    return ILR(scaling=Scaling(input_scale=SCALES))
 
 
 @pytest.fixture
 def with_fallback():
-    return ILR(input_scale=SCALES, fallback=LinearFallback())
+    return ILR(global_model=LinearFallback(), scaling=Scaling(input_scale=SCALES))
 
 
 def moving(*speeds):
@@ -74,7 +74,7 @@ def test_joints_that_move_in_turn_keep_their_samples(turns):
         speeds[row, list(turns[row // 5 % len(turns)])] = 0.4
     position = np.cumsum(np.full((120, 4), 0.3), axis=0)
     X = np.hstack([position, speeds, np.zeros((120, 4))])
-    assert (recording_weights(X, ILR(input_scale=1.0)) > 0.99).all()
+    assert (recording_weights(X, ILR(scaling=Scaling(input_scale=1.0))) > 0.99).all()
 
 
 def test_share_of_a_joint_that_moves_seldom_changes_smoothly(alone):
@@ -87,7 +87,7 @@ def test_share_of_a_joint_that_moves_seldom_changes_smoothly(alone):
 
 def test_scale_that_does_not_fit_is_refused():
     with pytest.raises(InvalidParameterError, match="input_scale must be one finite number or 6"):
-        recording_weights(moving(0.4, 0.4), ILR(input_scale=[1.0, 2.0]))
+        recording_weights(moving(0.4, 0.4), ILR(scaling=Scaling(input_scale=[1.0, 2.0])))
 
 
 def test_joint_that_never_moves_does_not_silence_the_others(alone):

@@ -88,7 +88,7 @@ def test_calibrating_again_changes_little(model):
 
 def test_the_fallback_is_calibrated_on_samples_that_are_its_own():
     X, Y = samples(500, 0)
-    model = ILR(n_components=20, fallback=LinearFallback()).fit(X, Y)
+    model = ILR(n_components=20, global_model=LinearFallback()).fit(X, Y)
     X, Y = samples(500, 1, low=30.0, high=60.0)
     model.calibrate(X, Y + 100.0)
     assert model.spread_factors_.components == 1.0

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 from ilr_dynamics.exceptions import InvalidParameterError
-from ilr_dynamics.regression import ILR
+from ilr_dynamics.regression import ILR, Prior, Scaling
 
 
 def test_parameters_are_those_of_the_constructor():
     names = set(inspect.signature(ILR).parameters)
     assert set(ILR().get_params()) == names
-    assert ILR(noise_std=0.3).get_params(deep=False)["noise_std"] == 0.3
+    assert ILR(prior=Prior(noise_std=0.3)).get_params(deep=False)["noise_std"] == 0.3
 
 
 def test_parameters_are_kept_as_they_were_given():
     scale = [1.0, 2.0]
-    assert ILR(input_scale=scale).get_params()["input_scale"] is scale
+    assert ILR(scaling=Scaling(input_scale=scale)).get_params()["input_scale"] is scale
 
 
 def test_set_params_changes_what_it_names_and_returns_the_model():
@@ -34,10 +34,13 @@ def test_unknown_parameters_are_refused_by_name():
 
 def test_the_text_shows_what_differs_from_the_defaults():
     assert repr(ILR()) == "ILR()"
-    assert repr(ILR(n_components=5, noise_std=0.2)) == "ILR(n_components=5, noise_std=0.2)"
-    assert "array([1., 2.])" in repr(ILR(input_scale=np.array([1.0, 2.0])))
+    assert (
+        repr(ILR(n_components=5, prior=Prior(noise_std=0.2)))
+        == "ILR(n_components=5, noise_std=0.2)"
+    )
+    assert "array([1., 2.])" in repr(ILR(scaling=Scaling(input_scale=np.array([1.0, 2.0]))))
 
 
 def test_a_text_makes_the_same_model():
-    model = ILR(n_components=5, input_scale=[1.0, 2.0], random_state=None)
+    model = ILR(n_components=5, random_state=None, scaling=Scaling(input_scale=[1.0, 2.0]))
     assert eval(repr(model)).get_params() == model.get_params()

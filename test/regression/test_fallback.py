@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from ilr_dynamics.regression.fallback import FALLBACKS
 from scipy.stats import multivariate_t
 from scipy.stats import t as student_t
 
@@ -13,13 +14,13 @@ from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError, Sna
 from ilr_dynamics.regression import (
     HILR,
     ILR,
+    BatchInference,
     Fallback,
     FallbackPrediction,
     LinearPriorMean,
     Predictor,
     load_snapshot,
 )
-from ilr_dynamics.regression.fallback import FALLBACKS
 
 # So far from all data that the unseen component has all the weight but for the last digits.
 FAR = np.array([[1e14, 0.0], [3.0, -1e16], [-1e15, 1e17]])
@@ -108,7 +109,7 @@ def line():
 
 @pytest.fixture(scope="module", params=[None, PRIOR_MEAN], ids=["alone", "with prior mean"])
 def model(motion, line, request):
-    return ILR(n_components=10, fallback=line, prior_mean=request.param).fit(*motion)
+    return ILR(n_components=10, global_model=line, prior_mean=request.param).fit(*motion)
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +160,9 @@ def test_the_last_component_is_the_fallback(model, learned, motion):
 
 
 def test_a_hierarchy_falls_back_too(motion, line, learned):
-    model = HILR(n_components=5, max_iterations=10, fallback=line).fit(*motion)
+    model = HILR(
+        n_components=5, global_model=line, inference=BatchInference(max_iterations=10)
+    ).fit(*motion)
     _, means, _ = model.predict_components(motion[0][::40])
     expected = learned.predict(motion[0][::40]).mean
     np.testing.assert_allclose(means[:, -1], expected, rtol=1e-9, atol=1e-9)
@@ -196,7 +199,7 @@ def test_intervals_and_densities_are_of_the_fallback_where_it_speaks(model, lear
 
 def test_a_loaded_model_says_the_same_bits_and_learns_on(motion, line, tmp_path):
     X, Y = motion
-    model = ILR(n_components=10, fallback=line, forgetting_factor=0.5).fit(X[:200], Y[:200])
+    model = ILR(n_components=10, global_model=line, forgetting_factor=0.5).fit(X[:200], Y[:200])
     model.save(tmp_path / "model.npz")
     loaded = load_snapshot(tmp_path / "model.npz")
     queries = np.concatenate([X, FAR])
@@ -212,7 +215,7 @@ def test_a_loaded_model_says_the_same_bits_and_learns_on(motion, line, tmp_path)
 
 
 def test_another_fit_counts_no_sample_twice(motion, line, learned, tmp_path):
-    model = ILR(n_components=5, fallback=line).fit(*motion)
+    model = ILR(n_components=5, global_model=line).fit(*motion)
     model.save(tmp_path / "model.npz")
     loaded = load_snapshot(tmp_path / "model.npz")
     assert_same_sums(loaded.fallback_, learned)
@@ -225,7 +228,7 @@ def test_new_samples_are_passed_on_once_with_their_weights(motion, line):
     X, Y = motion
     weights = np.arange(400) % 3 + 0.5
     weights[::7] = 0.0
-    model = ILR(n_components=5, n_restarts=3, fallback=line)
+    model = ILR(n_components=5, global_model=line, inference=BatchInference(n_restarts=3))
     for n, rows in enumerate((slice(0, 150), slice(150, 300), slice(300, 400))):
         model.partial_fit(X[rows], Y[rows], weights[rows])
         assert model.fallback_.n_calls == n + 1
@@ -236,7 +239,7 @@ def test_new_samples_are_passed_on_once_with_their_weights(motion, line):
 def test_the_fallback_forgets_as_the_components_do(motion, line):
     X, Y = motion
     ones = np.ones(200)
-    model = ILR(n_components=5, fallback=line, forgetting_factor=0.25)
+    model = ILR(n_components=5, global_model=line, forgetting_factor=0.25)
     model.partial_fit(X[:200], Y[:200]).partial_fit(X[200:], Y[200:])
     earlier = line.updated(X[:200], Y[:200], 0.25 * ones)
     assert_same_sums(model.fallback_, earlier.updated(X[200:], Y[200:], ones))
@@ -245,7 +248,7 @@ def test_the_fallback_forgets_as_the_components_do(motion, line):
 
 
 def test_what_the_first_fit_took_stays_when_the_parameter_changes(motion, line, learned):
-    model = ILR(n_components=3, fallback=line).fit(*motion)
+    model = ILR(n_components=3, global_model=line).fit(*motion)
     model.set_params(fallback=None).partial_fit(*motion)
     assert_same_sums(model.fallback_, learned.updated(*motion, np.ones(400)))
     assert model.fit(*motion).fallback_ is None
@@ -283,13 +286,13 @@ def altered(line, **changes):
 )
 def test_what_does_not_fit_the_model_is_refused(motion, line, changes, message):
     with pytest.raises(InvalidDataError, match=message):
-        ILR(n_components=2, fallback=altered(line, **changes)).fit(*motion)
+        ILR(n_components=2, global_model=altered(line, **changes)).fit(*motion)
 
 
 def test_what_does_not_fit_new_samples_is_refused_and_changes_nothing(motion, line):
     X, Y = motion
     holes = altered(line, mean=lambda mean: np.where(len(mean) < 200, np.nan, mean))
-    model = ILR(n_components=2, fallback=holes).fit(X[:300], Y[:300])
+    model = ILR(n_components=2, global_model=holes).fit(X[:300], Y[:300])
     statistics, fallback = model.statistics_, model.fallback_
     with pytest.raises(InvalidDataError, match="not finite"):
         model.partial_fit(X[300:], Y[300:])
@@ -300,11 +303,11 @@ def test_what_does_not_fit_new_samples_is_refused_and_changes_nothing(motion, li
 @pytest.mark.parametrize("value", ["line", 3.0, Fallback, PRIOR_MEAN])
 def test_what_is_no_fallback_is_refused(motion, value):
     with pytest.raises(InvalidParameterError, match="fallback must be a Fallback or None"):
-        ILR(fallback=value).fit(*motion)
+        ILR(global_model=value).fit(*motion)
 
 
 def test_files_are_refused_where_the_class_is_not_known(motion, line, tmp_path, monkeypatch):
-    model = ILR(n_components=2, fallback=line).fit(*motion)
+    model = ILR(n_components=2, global_model=line).fit(*motion)
     model.save(tmp_path / "model.npz")
     model.predictor().save(tmp_path / "model.predictor")
     monkeypatch.delitem(FALLBACKS._classes, "line")
@@ -315,7 +318,7 @@ def test_files_are_refused_where_the_class_is_not_known(motion, line, tmp_path, 
 
 
 def test_files_are_refused_where_the_fallback_does_not_fit(motion, line, tmp_path, monkeypatch):
-    model = ILR(n_components=2, fallback=line).fit(*motion)
+    model = ILR(n_components=2, global_model=line).fit(*motion)
     model.save(tmp_path / "model.npz")
     model.predictor().save(tmp_path / "model.predictor")
     other = classmethod(lambda cls, arrays: line.empty(2, 3))
@@ -327,7 +330,7 @@ def test_files_are_refused_where_the_fallback_does_not_fit(motion, line, tmp_pat
 
 
 def test_a_class_that_could_not_be_found_again_is_not_saved(motion, line, tmp_path):
-    model = ILR(n_components=2, fallback=altered(line)).fit(*motion)
+    model = ILR(n_components=2, global_model=altered(line)).fit(*motion)
     for write in (model.save, model.predictor().save):
         with pytest.raises(SnapshotError, match="Altered cannot be saved"):
             write(tmp_path / "model")

@@ -8,9 +8,9 @@ import numpy as np
 from hierarchy_problem import Problem, small_prior
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ilr_dynamics.regression.priors import isotropic_prior
 
 from ilr_dynamics.regression.hierarchy import HierarchicalPrior
-from ilr_dynamics.regression.priors import isotropic_prior
 
 SEEDS = st.integers(0, 2**32 - 1)
 SCALES = st.floats(0.02, 5.0)

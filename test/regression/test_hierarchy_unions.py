@@ -9,12 +9,12 @@ import pytest
 from hierarchy_problem import Problem
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ilr_dynamics.regression.priors import isotropic_prior
 from scipy.optimize import brentq
 from scipy.special import xlogy
 
 from ilr_dynamics.regression.hierarchy import HierarchicalPrior
 from ilr_dynamics.regression.merging import merge_components
-from ilr_dynamics.regression.priors import isotropic_prior
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.signal import sawtooth
 
-from ilr_dynamics.regression import HILR, load_snapshot
+from ilr_dynamics.regression import (
+    HILR,
+    BatchInference,
+    Scaling,
+    TwoLevelPrior,
+    load_snapshot,
+)
 from ilr_dynamics.regression.hierarchy import HierarchicalPrior
 from ilr_dynamics.regression.inference import start, variational_bayes
 from ilr_dynamics.regression.initialization import assignment_statistics
@@ -32,7 +38,9 @@ def wave(n, m=1, d=1, seed=0):
 
 @pytest.fixture(scope="module")
 def hierarchy(motion):
-    return HILR(n_components=20, random_state=3, max_iterations=60).fit(*motion)
+    return HILR(n_components=20, random_state=3, inference=BatchInference(max_iterations=60)).fit(
+        *motion
+    )
 
 
 class Problem:
@@ -120,15 +128,16 @@ def test_bound_never_falls_in_fit_and_partial_fit(
     weights = np.random.default_rng(seed).uniform(0.2, 3.0, 200)
     model = HILR(
         n_components=10,
-        concentration=concentration,
-        upper_concentration=upper_concentration,
-        input_spread=spread,
-        upper_centre_spread=upper_spread,
-        noise_std=noise,
-        fit_scales=fit_scales,
-        merge=merge,
-        tolerance=1e-4,
-        max_iterations=40,
+        prior=TwoLevelPrior(
+            concentration=concentration,
+            upper_concentration=upper_concentration,
+            input_spread=spread,
+            upper_centre_spread=upper_spread,
+            noise_std=noise,
+        ),
+        inference=BatchInference(
+            fit_scales=fit_scales, merge=merge, tolerance=1e-4, max_iterations=40
+        ),
     )
     for rows in (slice(0, 140), slice(140, 200)):
         model.partial_fit(X[rows], Y[rows], weights[rows])
@@ -219,7 +228,9 @@ def test_predictions_are_averages_over_draws_from_the_posterior(sizes):
 
 def test_predictive_density_integrates_to_one():
     X, Y = wave(200)
-    model = HILR(n_components=12, max_iterations=40).fit(X, 5.0 + 30.0 * Y)
+    model = HILR(n_components=12, inference=BatchInference(max_iterations=40)).fit(
+        X, 5.0 + 30.0 * Y
+    )
     for x in (-1.5, 0.0, 4.0, 50.0):
         mean, std = model.predict([[x]], return_std=True)
 
@@ -238,13 +249,15 @@ def test_one_component_is_bayesian_linear_regression(motion):
     X, Y = motion
     model = HILR(
         n_components=1,
-        noise_std=0.3,
-        slope_scale=2.0,
-        noise_strength=4.0,
-        input_strength=3.0,
-        centre_spread=0.5,
-        upper_centre_spread=0.8,
-        fit_scales=False,
+        prior=TwoLevelPrior(
+            noise_std=0.3,
+            slope_scale=2.0,
+            noise_strength=4.0,
+            input_strength=3.0,
+            centre_spread=0.5,
+            upper_centre_spread=0.8,
+        ),
+        inference=BatchInference(fit_scales=False),
     ).fit(X, Y)
     assert model.statistics_.shape[0] == model.n_upper_ == 1
     A, B = model.regressors_.scaling.transform(X), model.output_scaling_.transform(Y)
@@ -307,7 +320,9 @@ def test_predictions_follow_translated_and_scaled_inputs_and_outputs(hierarchy, 
 
 def test_a_loaded_model_says_the_same_bits_and_learns_on_to_the_same_bits(motion, tmp_path):
     X, Y = motion
-    model = HILR(n_components=10, max_iterations=20, random_state=2).fit(X[:200], Y[:200])
+    model = HILR(n_components=10, random_state=2, inference=BatchInference(max_iterations=20)).fit(
+        X[:200], Y[:200]
+    )
     model.save(tmp_path / "model.npz")
     loaded = load_snapshot(tmp_path / "model.npz")
     assert isinstance(loaded, HILR)
@@ -371,7 +386,7 @@ def test_with_one_component_batches_add_up_to_one_fit():
 
 def test_every_sample_is_counted_once(motion):
     X, Y = motion
-    model = HILR(n_components=10, max_iterations=20, random_state=1)
+    model = HILR(n_components=10, random_state=1, inference=BatchInference(max_iterations=20))
     for first in range(0, 400, 100):
         model.partial_fit(X[first : first + 100], Y[first : first + 100])
     Z = np.column_stack([model.regressors_(X), model.output_scaling_.transform(Y)])
@@ -389,7 +404,7 @@ def test_what_opens_later_begins_apart_from_the_slopes_that_are_known():
     generator = np.random.default_rng(5)
     X = np.linspace(0.0, 1.0, 100)[:, None]
     noise = 0.05 * generator.normal(size=X.shape)
-    model = HILR(n_components=1, input_scale=1.0).fit(X, 3.0 * X + noise)
+    model = HILR(n_components=1, scaling=Scaling(input_scale=1.0)).fit(X, 3.0 * X + noise)
     model.partial_fit(X + 10.0, -3.0 * X + noise)
     # With another slope: were it begun in the group of the first, it would share its slope.
     assert model.n_upper_ == 2
@@ -427,7 +442,11 @@ def test_a_triangle_wave_has_two_slopes(seed):
     generator = np.random.default_rng(seed)
     X = np.linspace(-4.0, 4.0, 650)[:, None]
     Y = 2.0 * sawtooth(np.pi * X, 0.5) + 0.1 * generator.normal(size=X.shape)
-    model = HILR(n_components=50, merge=True, max_iterations=1000, random_state=seed).fit(X, Y)
+    model = HILR(
+        n_components=50,
+        random_state=seed,
+        inference=BatchInference(merge=True, max_iterations=1000),
+    ).fit(X, Y)
     assert model.n_upper_ == 2
     # Up and down, four times each.
     np.testing.assert_array_equal(np.bincount(model.groups_), [4, 4])

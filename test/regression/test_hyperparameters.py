@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ilr_dynamics.regression.priors import isotropic_prior
 from scipy.optimize import minimize, minimize_scalar
 
-from ilr_dynamics.regression import HILR, ILR
+from ilr_dynamics.regression import HILR, ILR, BatchInference, Prior, Scaling
 from ilr_dynamics.regression.hyperparameters import (
     SMALLEST_SHARE,
     log_scale_prior,
@@ -16,7 +17,6 @@ from ilr_dynamics.regression.hyperparameters import (
 )
 from ilr_dynamics.regression.initialization import assignment_statistics
 from ilr_dynamics.regression.mixture import extend
-from ilr_dynamics.regression.priors import isotropic_prior
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -204,7 +204,9 @@ def test_bound_never_falls_while_scales_follow_the_data(seed, smooth, exact, fit
     Y = (np.sin(2.0 * X) if smooth else X @ generator.normal(size=(2, 2))) + noise
     if exact:
         X[:, 1] = 3.0
-    model = ILR(12, fit_scales=fit_scales, tolerance=1e-12, max_iterations=40)
+    model = ILR(
+        12, inference=BatchInference(fit_scales=fit_scales, tolerance=1e-12, max_iterations=40)
+    )
     for rows in (slice(0, 120), slice(120, 200)):
         model.partial_fit(X[rows], Y[rows])
         bounds = model.lower_bounds_
@@ -218,7 +220,9 @@ def test_less_noise_than_stated_is_found(noise_std):
     generator = np.random.default_rng(5)
     X = generator.uniform(-1.0, 1.0, (2000, 1))
     Y = np.sin(4.0 * X) + noise_std * generator.normal(size=X.shape)
-    model = ILR(20, noise_std=1.0, noise_strength=4.0, output_scale=1.0).fit(X, Y)
+    model = ILR(
+        20, prior=Prior(noise_std=1.0, noise_strength=4.0), scaling=Scaling(output_scale=1.0)
+    ).fit(X, Y)
     found = np.sqrt(model.prior_.regression.scales() / 4.0)
     assert found == pytest.approx(noise_std, rel=0.5)
 
@@ -241,14 +245,18 @@ def test_data_without_any_variation_leave_scales_above_zero(relation):
     elif relation == "constant":
         X, Y = np.column_stack([X, np.ones(300)]), np.column_stack([np.sin(X), np.ones(300)])
     model = ILR(n_components=8).fit(X, Y)
-    stated = ILR(n_components=8, fit_scales=False).fit(X, Y).prior_
+    stated = ILR(n_components=8, inference=BatchInference(fit_scales=False)).fit(X, Y).prior_
     assert np.all(scales_of(model.prior_) >= 0.999 * SMALLEST_SHARE * scales_of(stated))
     assert model.score(X, Y) > 0.5
     assert model.partial_fit(X, Y).score(X, Y) > 0.5
 
 
 def test_stated_scales_stay_when_the_data_may_not_choose(motion):
-    model = ILR(n_components=5, fit_scales=False).fit(*motion).partial_fit(*motion)
+    model = (
+        ILR(n_components=5, inference=BatchInference(fit_scales=False))
+        .fit(*motion)
+        .partial_fit(*motion)
+    )
     stated = isotropic_prior(
         2,
         2,

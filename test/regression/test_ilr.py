@@ -9,7 +9,7 @@ from naive_predictive import predictive
 from scipy.integrate import quad
 
 from ilr_dynamics.exceptions import InvalidDataError, NotFittedError
-from ilr_dynamics.regression import ILR
+from ilr_dynamics.regression import ILR, BatchInference, Prior
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -86,7 +86,7 @@ def test_input_dependent_noise_is_found():
     noise = np.where(X > 0.0, 0.5, 0.05)
     Y = 0.5 * X + noise * generator.normal(size=X.shape)
     # Few components are expected, so that the unseen one adds next to nothing to the spread.
-    model = ILR(n_components=30, concentration=0.1, noise_std=0.05).fit(X, Y)
+    model = ILR(n_components=30, prior=Prior(concentration=0.1, noise_std=0.05)).fit(X, Y)
     _, std = model.predict([[-2.0], [-1.0], [1.0], [2.0]], return_std=True)
     np.testing.assert_allclose(std[:, 0], [0.05, 0.05, 0.5, 0.5], rtol=0.5)
 
@@ -158,13 +158,10 @@ def test_bound_never_falls_in_fit_and_partial_fit(
     weights = generator.uniform(0.2, 3.0, 200)
     model = ILR(
         n_components=12,
-        concentration=concentration,
-        input_spread=spread,
-        noise_std=noise,
-        fit_scales=fit_scales,
-        merge=merge,
-        tolerance=1e-12,
-        max_iterations=30,
+        prior=Prior(concentration=concentration, input_spread=spread, noise_std=noise),
+        inference=BatchInference(
+            fit_scales=fit_scales, merge=merge, tolerance=1e-12, max_iterations=30
+        ),
     )
     for rows in (slice(0, 120), slice(120, 200)):
         model.partial_fit(X[rows], Y[rows], weights[rows])

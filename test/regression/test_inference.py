@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ilr_dynamics.regression.priors import isotropic_prior
 from naive_predictive import log_marginal_likelihood
 from scipy.special import gammaln, logsumexp
 
@@ -13,7 +14,6 @@ from ilr_dynamics.regression.initialization import assignment_statistics
 from ilr_dynamics.regression.matrix_normal_wishart import MatrixNormalWishart
 from ilr_dynamics.regression.mixture import MixturePrior, extend
 from ilr_dynamics.regression.normal_wishart import NormalWishart
-from ilr_dynamics.regression.priors import isotropic_prior
 
 SEEDS = st.integers(0, 2**32 - 1)
 CONCENTRATION = 2.5

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ilr_dynamics.regression.priors import isotropic_prior
 
 from ilr_dynamics.regression import ILR
 from ilr_dynamics.regression.inference import start, variational_bayes
 from ilr_dynamics.regression.initialization import assignment_statistics
 from ilr_dynamics.regression.mixture import extend
-from ilr_dynamics.regression.priors import isotropic_prior
 
 SEEDS = st.integers(0, 2**32 - 1)
 PRIOR = isotropic_prior(

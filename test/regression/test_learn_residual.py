@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from ilr_dynamics.regression.residual_shift import told_again
 
 from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError
 from ilr_dynamics.regression import (
@@ -16,7 +17,6 @@ from ilr_dynamics.regression import (
     Predictor,
     load_snapshot,
 )
-from ilr_dynamics.regression.residual_shift import told_again
 
 SETTINGS = {"n_components": 6, "random_state": 0, "max_iterations": 30}
 SCALES = {"input_location": 0.0, "input_scale": 1.0, "output_scale": 0.3}

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError
-from ilr_dynamics.regression import ILR
+from ilr_dynamics.regression import ILR, BatchInference
 
 # Scales of the whole range that later batches will cover, as a robot's joint limits give them.
 SCALES = {"input_location": 0.0, "input_scale": 1.0, "output_location": 0.0, "output_scale": 1.0}
@@ -78,7 +78,7 @@ def test_learning_elsewhere_does_not_harm_what_is_known():
 
 
 def test_prior_and_scaling_stay_those_of_the_first_batch():
-    model = ILR(n_components=20, fit_scales=False).fit(*region(0.0))
+    model = ILR(n_components=20, inference=BatchInference(fit_scales=False)).fit(*region(0.0))
     prior, regressors, outputs = model.prior_, model.regressors_, model.output_scaling_
     kept = [prior.gate.inverse_scale.copy(), prior.regression.inverse_scale.copy()]
     model.partial_fit(*region(5.0))
@@ -179,8 +179,8 @@ def test_integer_weights_equal_repeated_rows(motion):
 
 def test_integer_weights_equal_repeated_rows_when_components_compete(motion):
     X, Y = motion[0][::4], motion[1][::4]
-    weighted = ILR(n_components=6, tolerance=1e-13, max_iterations=500)
-    repeated = ILR(n_components=6, tolerance=1e-13, max_iterations=500)
+    weighted = ILR(n_components=6, inference=BatchInference(tolerance=1e-13, max_iterations=500))
+    repeated = ILR(n_components=6, inference=BatchInference(tolerance=1e-13, max_iterations=500))
     weighted.fit(X, Y, np.full(len(X), 3.0))
     repeated.fit(np.repeat(X, 3, axis=0), np.repeat(Y, 3, axis=0))
     # Seeds are drawn from other lists of points, so the optima may differ in detail.

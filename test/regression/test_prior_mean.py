@@ -9,6 +9,7 @@ from ilr_dynamics.regression import (
     LinearPriorMean,
     Predictor,
     PriorMean,
+    Scaling,
     load_snapshot,
     prior_mean,
 )
@@ -34,7 +35,7 @@ def model(motion, expected):
 
 @pytest.fixture(scope="module")
 def of_residual(motion, expected):
-    return ILR(n_components=10, output_location=0.0).fit(
+    return ILR(n_components=10, scaling=Scaling(output_location=0.0)).fit(
         motion[0], motion[1] - expected(motion[0])
     )
 
@@ -76,7 +77,9 @@ def test_learning_is_learning_the_residual(model, of_residual, motion, expected)
 def test_learning_on_is_learning_the_residual(motion, expected):
     X, Y = motion
     with_mean = ILR(n_components=10, prior_mean=expected).fit(X[:200], Y[:200])
-    without = ILR(n_components=10, output_location=0.0).fit(X[:200], Y[:200] - expected(X[:200]))
+    without = ILR(n_components=10, scaling=Scaling(output_location=0.0)).fit(
+        X[:200], Y[:200] - expected(X[:200])
+    )
     with_mean.partial_fit(X[200:], Y[200:])
     without.partial_fit(X[200:], Y[200:] - expected(X[200:]))
     np.testing.assert_array_equal(with_mean.statistics_, without.statistics_)
@@ -103,7 +106,7 @@ def test_an_exact_prior_mean_leaves_little_to_be_learned():
     X = generator.uniform(-1.0, 1.0, (200, 1))
     truth = LinearPriorMean(np.array([[50.0]]), np.array([10.0]))
     Y = truth(X) + 0.1 * generator.normal(size=X.shape)
-    model = ILR(n_components=10, prior_mean=truth, output_scale=1.0).fit(X, Y)
+    model = ILR(n_components=10, prior_mean=truth, scaling=Scaling(output_scale=1.0)).fit(X, Y)
     elsewhere = np.array([[-4.0], [5.0]])
     mean, std = model.predict(elsewhere, return_std=True)
     np.testing.assert_allclose(mean, truth(elsewhere), atol=2.0)

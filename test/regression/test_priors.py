@@ -3,9 +3,8 @@
 import naive_ilr as naive
 import numpy as np
 import pytest
-from naive_predictive import draw_parameters
-
 from ilr_dynamics.regression.priors import isotropic_prior
+from naive_predictive import draw_parameters
 
 SETTINGS = {
     "concentration": 4.0,

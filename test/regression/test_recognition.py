@@ -5,6 +5,7 @@ import tracemalloc
 import naive_ilr as naive
 import numpy as np
 import pytest
+from ilr_dynamics.regression.recognition import most_probable_recognising
 from naive_predictive import input_predictive, output_predictive
 from scipy.stats import f as f_distribution
 
@@ -13,7 +14,6 @@ from ilr_dynamics.regression.matrix_normal_wishart import MatrixNormalWishart
 from ilr_dynamics.regression.mixture import MixturePosterior
 from ilr_dynamics.regression.normal_wishart import NormalWishart
 from ilr_dynamics.regression.predictive import PredictiveMixture
-from ilr_dynamics.regression.recognition import most_probable_recognising
 
 N_DRAWS = 20_000
 

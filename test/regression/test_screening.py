@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ilr_dynamics.regression import HILR, ILR, LinearFallback, neighbourhoods
+from ilr_dynamics.regression import (
+    HILR,
+    ILR,
+    BatchInference,
+    LinearFallback,
+    Prior,
+    neighbourhoods,
+)
 from ilr_dynamics.regression.products import form_coefficients, forms, pairwise_products
 from ilr_dynamics.regression.screening import NEGLIGIBLE_WEIGHT, Screening
 
@@ -61,7 +68,9 @@ def test_bounds_of_nearly_singular_widths_are_none_or_hold(spread):
     X = np.stack([np.sin((1.0 + 0.3 * k) * t + k) for k in range(6)], axis=1)
     Y = np.stack([X[:, 0] * X[:, 1], np.sin(2.0 * X[:, 2])], axis=1)
     model = ILR(
-        150, input_spread=spread, input_strength=50.0, fit_scales=False, max_iterations=5
+        150,
+        prior=Prior(input_spread=spread, input_strength=50.0),
+        inference=BatchInference(fit_scales=False, max_iterations=5),
     ).fit(X, Y)
     near = X[::8] + 1e-7
     mean, std = model.predict(near, return_std=True)

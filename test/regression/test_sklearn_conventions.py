@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
 from sklearn.utils.validation import check_is_fitted  # noqa: E402
 
 from ilr_dynamics.exceptions import InvalidDataError, NotFittedError  # noqa: E402
-from ilr_dynamics.regression import ILR  # noqa: E402
+from ilr_dynamics.regression import ILR, BatchInference  # noqa: E402, Scaling
 
 # A check that is listed here and passes fails the test, so this list cannot grow old. Checks of
 # one-dimensional targets do not appear: the tag single_output=False says that Y always has two
@@ -41,7 +41,7 @@ EXPECTED_FAILURES = {
 
 
 @parametrize_with_checks(
-    [ILR(n_components=4, max_iterations=5)],
+    [ILR(n_components=4, inference=BatchInference(max_iterations=5))],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )
 def test_scikit_learn_finds_its_conventions_kept(estimator, check):
@@ -75,7 +75,9 @@ def test_columns_are_counted(motion):
 
 def test_a_clone_has_the_parameters_and_nothing_learned(motion):
     generator = np.random.default_rng(5)
-    model = ILR(n_components=5, input_scale=np.array([1.0, 2.0]), random_state=generator)
+    model = ILR(
+        n_components=5, random_state=generator, scaling=Scaling(input_scale=np.array([1.0, 2.0]))
+    )
     copy = clone(model.fit(*motion))
     assert copy.n_components == 5
     np.testing.assert_array_equal(copy.input_scale, [1.0, 2.0])

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from ilr_dynamics.exceptions import SnapshotError
-from ilr_dynamics.regression import HILR, ILR, Predictor, load_snapshot
+from ilr_dynamics.regression import (
+    HILR,
+    ILR,
+    BatchInference,
+    Predictor,
+    Scaling,
+    load_snapshot,
+)
 from ilr_dynamics.regression.snapshot_file import read_snapshot, write_snapshot
 
 METADATA = {
@@ -74,8 +81,8 @@ def test_parameters_of_numpy_come_back_as_pythons_and_generators_as_none(motion,
     model = ILR(
         n_components=np.int64(3),
         degree=np.int64(2),
-        input_scale=np.array([1.0, 200.0]),
         random_state=np.random.default_rng(0),
+        scaling=Scaling(input_scale=np.array([1.0, 200.0])),
     ).fit(*motion)
     model.save(tmp_path / "model.npz")
     loaded = load_snapshot(tmp_path / "model.npz")
@@ -160,7 +167,7 @@ def test_values_that_are_not_finite_are_refused(path, name, value):
 
 @pytest.fixture(scope="module")
 def hierarchy(motion):
-    return HILR(n_components=5, max_iterations=10).fit(*motion)
+    return HILR(n_components=5, inference=BatchInference(max_iterations=10)).fit(*motion)
 
 
 @pytest.mark.parametrize("name", ["gate_mean", "regression_mean"])
@@ -244,7 +251,9 @@ def test_a_folder_that_is_missing_is_told(model, tmp_path):
 def test_what_is_saved_can_be_loaded(size, of, motion, tmp_path):
     X, Y = motion
     X, Y = (size * X, Y) if of == "inputs" else (X, size * Y)
-    model = ILR(n_components=3, max_iterations=3, random_state=0).fit(X, Y)
+    model = ILR(n_components=3, random_state=0, inference=BatchInference(max_iterations=3)).fit(
+        X, Y
+    )
     path = tmp_path / "model.npz"
     if 1e-30 < size < 1e30:
         model.save(path)

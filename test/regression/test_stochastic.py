@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ilr_dynamics.regression.priors import isotropic_prior
 
 from ilr_dynamics.exceptions import InvalidParameterError
-from ilr_dynamics.regression import ILR
+from ilr_dynamics.regression import ILR, BatchInference, Scaling, StochasticInference
 from ilr_dynamics.regression.inference import start, variational_bayes
 from ilr_dynamics.regression.initialization import assignment_statistics
 from ilr_dynamics.regression.mixture import extend
-from ilr_dynamics.regression.priors import isotropic_prior
 from ilr_dynamics.regression.stochastic import StepSchedule, stochastic_variational_bayes
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -135,7 +135,9 @@ def large():
 def test_minibatches_come_close_to_what_all_samples_at_once_give(large):
     X, Y = large
     batch = ILR(12).fit(X, Y)
-    stochastic = ILR(12, inference="stochastic", batch_size=200, max_iterations=20).fit(X, Y)
+    stochastic = ILR(12, inference=StochasticInference(batch_size=200, max_iterations=20)).fit(
+        X, Y
+    )
     assert stochastic.lower_bounds_[-1] > batch.lower_bounds_[-1] - 0.03 * len(X)
     assert stochastic.score(X, Y) == pytest.approx(batch.score(X, Y), abs=0.01)
     assert np.sum(stochastic.prior_.counts(stochastic.statistics_)) == pytest.approx(len(X))
@@ -143,7 +145,9 @@ def test_minibatches_come_close_to_what_all_samples_at_once_give(large):
 
 def test_the_bound_reported_last_is_exact_and_the_others_estimate_it(large):
     X, Y = large
-    model = ILR(12, inference="stochastic", batch_size=200, max_iterations=8, tolerance=1e-12)
+    model = ILR(
+        12, inference=StochasticInference(batch_size=200, max_iterations=8, tolerance=1e-12)
+    )
     bounds = model.fit(X, Y).lower_bounds_
     assert bounds.shape == (8,)
     # Another batch iteration from there can only raise it.
@@ -155,7 +159,9 @@ def test_learning_goes_on_from_earlier_samples(large):
     X, Y = large
     order = np.argsort(X[:, 0])
     model = ILR(
-        12, inference="stochastic", batch_size=100, input_location=0.0, input_scale=2.0
+        12,
+        inference=StochasticInference(batch_size=100),
+        scaling=Scaling(input_location=0.0, input_scale=2.0),
     ).fit(X[order[:2000]], Y[order[:2000]])
     known = model.predict(X[order[:2000:100]])
     model.partial_fit(X[order[2000:]], Y[order[2000:]])
@@ -181,7 +187,7 @@ def test_passes_end_when_the_bound_has_settled(large):
 def test_one_pass_is_one_iteration_of_batch_inference(large):
     X, Y = large[0][:300], large[1][:300]
     batch, stochastic = (
-        ILR(8, inference=inference, max_iterations=1).fit(X, Y)
+        ILR(8, inference=inference, inference=BatchInference(max_iterations=1)).fit(X, Y)
         for inference in ("batch", "stochastic")
     )
     np.testing.assert_array_equal(batch.statistics_, stochastic.statistics_)

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError
-from ilr_dynamics.regression import ILR
+from ilr_dynamics.regression import ILR, BatchInference, Scaling
 
 X = np.random.default_rng(0).normal(size=(20, 2))
 Y = X @ np.ones((2, 1))
@@ -140,8 +140,10 @@ def test_parameters_are_checked_before_learning_on_too(parameters):
 
 
 def test_switches_of_numpy_are_as_good_as_those_of_python():
-    plain = ILR(n_components=3, merge=True, fit_scales=False).fit(X, Y)
-    numpy = ILR(n_components=3, merge=np.True_, fit_scales=np.False_).fit(X, Y)
+    plain = ILR(n_components=3, inference=BatchInference(merge=True, fit_scales=False)).fit(X, Y)
+    numpy = ILR(
+        n_components=3, inference=BatchInference(merge=np.True_, fit_scales=np.False_)
+    ).fit(X, Y)
     np.testing.assert_array_equal(plain.statistics_, numpy.statistics_)
 
 
@@ -167,7 +169,7 @@ def test_weights_of_any_size_leave_a_model(size):
 
 def test_rounding_that_eats_the_prior_is_told_and_not_left_to_numpy():
     with pytest.raises(InvalidDataError, match="double precision"):
-        ILR(input_location=0.0, input_scale=1.0).fit(X + 1e10, Y)
+        ILR(scaling=Scaling(input_location=0.0, input_scale=1.0)).fit(X + 1e10, Y)
 
 
 def test_weights_that_eat_the_prior_are_told():
@@ -189,7 +191,7 @@ def test_queries_whose_squares_overflow_are_refused_by_size(size, features):
 
 @pytest.mark.parametrize(("features", "size"), [("linear", 1e99), ("polynomial", 1e33)])
 def test_queries_as_far_as_allowed_have_an_answer(features, size):
-    model = ILR(n_components=2, features=features, input_scale=1.0).fit(X, Y)
+    model = ILR(n_components=2, features=features, scaling=Scaling(input_scale=1.0)).fit(X, Y)
     mean, std = model.predict([[0.0, size]], return_std=True)
     found = model.predictor()([0.0, size])
     assert np.all(np.isfinite([mean, std, found[0][None], found[1][None]]))
