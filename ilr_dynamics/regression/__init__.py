@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Infinite local regression: Dirichlet-process mixtures of Bayesian linear regressions."""
 
+from typing import TYPE_CHECKING, Any
+
 from ilr_dynamics.regression.batch import BatchInference
 from ilr_dynamics.regression.features import register_features
+from ilr_dynamics.regression.former_names import present_class
 from ilr_dynamics.regression.global_model import GlobalModel, GlobalPrediction
 from ilr_dynamics.regression.hilr import HILR
 from ilr_dynamics.regression.ilr import ILR
@@ -32,3 +35,10 @@ __all__ = [
     "load_snapshot",
     "register_features",
 ]
+
+# Checkers of types would take every name for one of these.
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Answer the names that classes had before, for one minor version."""
+        return globals()[present_class(name, __name__)]

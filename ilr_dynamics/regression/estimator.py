@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Any, Self
 
 from ilr_dynamics.exceptions import InvalidParameterError
@@ -19,15 +20,13 @@ class Estimator:
 
     @classmethod
     def _parameter_names(cls) -> list[str]:
-        parameters = inspect.signature(cls.__init__).parameters.values()
-        return [p.name for p in parameters if p.name != "self" and p.kind != p.VAR_KEYWORD]
+        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
 
-    def _group(self, name: str) -> ParameterGroup:
-        """Group of parameters that a name stands for; InvalidParameterError if none does."""
-        group = getattr(self, name)
-        if not isinstance(group, ParameterGroup):
-            raise InvalidParameterError(f"{name} must be a group of parameters, got {group!r}")
-        return group
+    def _group(self, name: str, value: object) -> ParameterGroup:
+        """Group of parameters that a value stands for; InvalidParameterError if for none."""
+        if not isinstance(value, ParameterGroup):
+            raise InvalidParameterError(f"{name} must be a group of parameters, got {value!r}")
+        return value
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """
@@ -52,18 +51,25 @@ class Estimator:
         Raises
         ------
         InvalidParameterError
-            If there is no parameter of that name, or one of a group is out of range.
+            If there is no parameter of that name, or one of a group is out of range; nothing is
+            changed then.
         """
         known = self._parameter_names()
-        parameters = present_parameters(parameters, known, type(self).__name__)
+        return self._set(present_parameters(parameters, known, type(self).__name__))
+
+    def _set(self, parameters: Mapping[str, Any]) -> Self:
+        """Set parameters of known names."""
+        changed: dict[str, Any] = {}
         # Groups first, so that parameters of a group are those of the new one.
         for name in sorted(parameters, key=lambda name: "__" in name):
             group, _, inner = name.partition("__")
+            value = parameters[name]
             if inner:
-                value = self._group(group).with_params(**{inner: parameters[name]})
-            else:
-                value = parameters[name]
-            setattr(self, group, value)
+                present = changed[group] if group in changed else getattr(self, group)
+                value = self._group(group, present).with_params(**{inner: value})
+            changed[group] = value
+        for name, value in changed.items():
+            setattr(self, name, value)
         return self
 
     def __repr__(self) -> str:

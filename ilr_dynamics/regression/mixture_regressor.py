@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from ilr_dynamics.regression.batch import BatchInference
 from ilr_dynamics.regression.calibration import SpreadFactors
 from ilr_dynamics.regression.estimator import Estimator
 from ilr_dynamics.regression.features import Regressors, check_features
+from ilr_dynamics.regression.former_names import answering_former_names
 from ilr_dynamics.regression.global_model import GlobalModel, check_global_model
 from ilr_dynamics.regression.inference import Inference, IterationCallback
 from ilr_dynamics.regression.inference_state import InferenceResult
@@ -87,8 +89,6 @@ class MixtureRegressor(Estimator):
         nothing is forgotten; less follows an arm whose load or friction changes.
     random_state
         Seed, or a ``numpy.random.Generator``, or None for a different draw each time.
-    **former
-        Parameters under names of before; see the changelog.
 
     Attributes
     ----------
@@ -129,6 +129,7 @@ class MixtureRegressor(Estimator):
     _knowledge: Knowledge
     _predictive: PhysicalMixture
 
+    @answering_former_names
     def __init__(
         self,
         n_components: int = 300,
@@ -143,7 +144,6 @@ class MixtureRegressor(Estimator):
         calibration_share: float = 0.0,
         forgetting_factor: float = 1.0,
         random_state: int | np.random.Generator | None = 0,
-        **former: Any,
     ) -> None:
         self.n_components = n_components
         self.prior = prior
@@ -156,19 +156,17 @@ class MixtureRegressor(Estimator):
         self.calibration_share = calibration_share
         self.forgetting_factor = forgetting_factor
         self.random_state = random_state
-        if former:
-            self.set_params(**former)
 
-    def _group(self, name: str) -> ParameterGroup:
-        """Group of parameters that a name stands for, with what it is by default."""
-        value = getattr(self, name, None)
+    def _group(self, name: str, value: object) -> ParameterGroup:
+        """Group of parameters that a value stands for, by default or by a short name."""
         if name == "prior" and value is None:
             return self.default_prior
         if name == "scaling" and value is None:
             return Scaling()
-        if name == "inference" and isinstance(value, str) and value in INFERENCE:
+        if name == "inference" and isinstance(value, str):
+            check_choice(value, name, tuple(INFERENCE))
             return INFERENCE[value]
-        return super()._group(name)
+        return super()._group(name, value)
 
     def _learner(self) -> Learner:
         """Parameters, checked before any work is done, whether they will be used or not."""
@@ -184,12 +182,13 @@ class MixtureRegressor(Estimator):
         check_real(self.calibration_share, "calibration_share", at_least=0.0, at_most=0.5)
         check_real(self.forgetting_factor, "forgetting_factor", above=0.0, at_most=1.0)
         check_random_state(self.random_state)
-        groups = {name: self._group(name) for name in ("prior", "inference", "scaling")}
+        values = {field.name: getattr(self, field.name) for field in fields(Learner)}
+        groups = {n: self._group(n, values[n]) for n in ("prior", "inference", "scaling")}
         # A prior of two levels would make the model another one.
         _check_type("prior", groups["prior"], type(self.default_prior), exactly=True)
         _check_type("inference", groups["inference"], Inference)
         _check_type("scaling", groups["scaling"], Scaling)
-        return Learner(**{**self.get_params(deep=False), **groups})
+        return Learner(**{**values, **groups})
 
     @one_blas_thread
     def fit(

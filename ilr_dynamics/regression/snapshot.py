@@ -152,21 +152,13 @@ def _model(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> Mixtu
 
 def _with_parameters(model: MixtureRegressor, parameters: Mapping[str, Any]) -> MixtureRegressor:
     """Set the parameters that a file holds, also under the names of before."""
-    for name, value in parameters.items():
-        if isinstance(value, dict):
-            group = GROUPS[value["type"]]
-            value = group(**{key: v for key, v in value.items() if key != "type"})
-        parameters = {**parameters, name: value}
-    if "max_iterations" in parameters:
-        return model.set_params(**_from_former(parameters))
-    return model.set_params(**parameters)
+    present = {name: _from_jsonable(value) for name, value in dict(parameters).items()}
+    return model.set_params(**_from_former(present) if "max_iterations" in present else present)
 
 
 def _from_former(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters under present names, from those that files held before they had groups."""
     unused = ["merge"] if parameters["inference"] == "stochastic" else STOCHASTIC
-    if parameters.get("prior_mean") is None:
-        unused = [*unused, "prior_mean"]
     used = {name: value for name, value in parameters.items() if name not in unused}
     return {FORMER_NAMES.get(name, name): value for name, value in used.items()}
 
@@ -236,6 +228,13 @@ def _checked_state(
 
 _GATE_FIELDS = ("mean", "kappa", "inverse_scale", "dof")
 _REGRESSION_FIELDS = ("mean", "column_precision", "inverse_scale", "dof")
+
+
+def _from_jsonable(value: Any) -> Any:
+    """Value of a parameter, or group of parameters, from what `_jsonable` made of it."""
+    if not isinstance(value, dict):
+        return value
+    return GROUPS[value["type"]](**{key: v for key, v in value.items() if key != "type"})
 
 
 def _jsonable(value: Any) -> Any:

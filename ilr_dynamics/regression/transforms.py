@@ -27,7 +27,7 @@ from ilr_dynamics.regression.validation import check_integer
 __all__ = ["Transforms", "pack_transforms", "unpack_transforms"]
 
 GLOBAL_MODEL = "global_model."
-# Before version 2 of the arrays it was called so.
+# Its name in files of before.
 FALLBACK = "fallback."
 # Beyond all units anyone measures in: the squares of such numbers stay finite.
 MAX_SCALE = 1e30
@@ -166,11 +166,13 @@ def _global_model(
     """Take the global model from a file, under its present name or under that of before."""
     if header.get("prior_mean") is not None:
         raise SnapshotError(
-            "the model has a prior mean function, which version 2 has no more: learn it again "
-            "with a global model (global_model=..., learn_residual=True)"
+            "the model has a prior mean function, which models no longer have: learn it again "
+            "with a global model (global_model=..., learn_residual=True; docs/python.md shows one)"
         )
-    new = "global_model" in header
-    name, prefix = header["global_model" if new else "fallback"], GLOBAL_MODEL if new else FALLBACK
+    if "fallback" in header:
+        name, prefix = header["fallback"], FALLBACK
+    else:
+        name, prefix = header["global_model"], GLOBAL_MODEL
     if name is None:
         return None
     parts = {key.removeprefix(prefix): a for key, a in arrays.items() if key.startswith(prefix)}

@@ -12,17 +12,18 @@ from ilr_dynamics.regression import (
     HILR,
     BatchInference,
     Scaling,
+    StochasticInference,
     TwoLevelPrior,
     load_snapshot,
 )
 from ilr_dynamics.regression.hierarchy import HierarchicalPrior
-from ilr_dynamics.regression.inference import start, variational_bayes
+from ilr_dynamics.regression.inference_state import initial_state
 from ilr_dynamics.regression.initialization import assignment_statistics
 from ilr_dynamics.regression.matrix_normal_wishart import MatrixNormalWishart
 from ilr_dynamics.regression.normal_wishart import NormalWishart
 
 SEEDS = st.integers(0, 2**32 - 1)
-SCALES = {"input_location": 0.0, "input_scale": 1.0, "output_location": 0.0, "output_scale": 1.0}
+STANDARD = Scaling(input_location=0.0, input_scale=1.0, output_location=0.0, output_scale=1.0)
 GROUPS = np.array([0, 0, 1, 2, 2])
 N_DRAWS = 20_000
 SMALLEST_SHARE = 0.003
@@ -78,10 +79,9 @@ class Problem:
     def learn(self, rows=slice(None), weights=None, previous=None, max_iterations=1):
         weights = self.weights[rows] if weights is None else weights
         previous = self.previous if previous is None else previous
-        learning = start(weights, self.prior, self.prior, previous, self.initial, GROUPS)
-        return variational_bayes(
-            self.Z[rows], weights, learning, max_iterations=max_iterations, tolerance=1e-12
-        )
+        state = initial_state(weights, self.prior, self.prior, previous, self.initial, GROUPS)
+        inference = BatchInference(max_iterations, tolerance=1e-12, fit_scales=False)
+        return inference.run(self.Z[rows], weights, state, np.random.default_rng(0))
 
     def naive_groups(self, scatter):
         """Groups and the counts in each after the samples that the statistics came from."""
@@ -149,18 +149,18 @@ def fitted_with_draws(m, d):
     """A model in standard units, its prior, and draws of all that it integrates over."""
     model = HILR(
         n_components=6,
-        concentration=3.0,
-        upper_concentration=3.0,
-        input_spread=0.5,
-        input_strength=10.0,
-        centre_spread=0.6,
-        upper_centre_spread=0.8,
-        noise_std=0.05,
-        noise_strength=10.0,
-        fit_scales=False,
-        merge=True,
-        max_iterations=30,
-        **SCALES,
+        prior=TwoLevelPrior(
+            concentration=3.0,
+            upper_concentration=3.0,
+            input_spread=0.5,
+            input_strength=10.0,
+            centre_spread=0.6,
+            upper_centre_spread=0.8,
+            noise_std=0.05,
+            noise_strength=10.0,
+        ),
+        inference=BatchInference(30, fit_scales=False, merge=True),
+        scaling=STANDARD,
     ).fit(*wave(150, m, d, seed=m))
     h = naive.hyperparameters_of(model.prior_)
     samples, weights = naive.samples_of(model.statistics_, m, m)
@@ -369,12 +369,9 @@ def test_with_one_component_batches_add_up_to_one_fit():
     weights = generator.uniform(0.1, 3.0, 90)
     settings = {
         "n_components": 1,
-        "concentration": 1e-6,
-        "upper_concentration": 1e-6,
-        "input_spread": 2.0,
-        "fit_scales": False,
-        "merge": True,
-        **SCALES,
+        "prior": TwoLevelPrior(concentration=1e-6, upper_concentration=1e-6, input_spread=2.0),
+        "inference": BatchInference(fit_scales=False, merge=True),
+        "scaling": STANDARD,
     }
     whole = HILR(**settings).fit(X, Y, weights)
     parts = HILR(**settings)
@@ -412,15 +409,15 @@ def test_what_opens_later_begins_apart_from_the_slopes_that_are_known():
 
 
 @pytest.mark.parametrize(
-    "settings",
-    [{"inference": "stochastic", "batch_size": 100}, {"max_iterations": 6}],
+    "inference",
+    [StochasticInference(batch_size=100), BatchInference(max_iterations=6)],
     ids=["minibatches", "stopped early"],
 )
-def test_slopes_are_shared_however_learning_ends(settings):
+def test_slopes_are_shared_however_learning_ends(inference):
     generator = np.random.default_rng(3)
     X = np.linspace(-4.0, 4.0, 400)[:, None]
     Y = 2.0 * sawtooth(np.pi * X, 0.5) + 0.1 * generator.normal(size=X.shape)
-    model = HILR(n_components=30, **settings).fit(X, Y)
+    model = HILR(n_components=30, inference=inference).fit(X, Y)
     assert model.n_upper_ < 0.6 * model.groups_.size
     before = model.n_upper_
     model.partial_fit(X, Y)

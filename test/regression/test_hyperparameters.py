@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ilr_dynamics.regression.priors import isotropic_prior
 from scipy.optimize import minimize, minimize_scalar
 
-from ilr_dynamics.regression import HILR, ILR, BatchInference, Prior, Scaling
+from ilr_dynamics.regression import HILR, ILR, BatchInference, Prior, Scaling, StochasticInference
 from ilr_dynamics.regression.hyperparameters import (
     SMALLEST_SHARE,
     log_scale_prior,
@@ -22,10 +21,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def random_prior(generator, m, d, n_features=0):
-    return isotropic_prior(
-        m,
-        d,
-        n_features=n_features,
+    return Prior(
         concentration=generator.uniform(0.1, 5.0),
         input_spread=generator.uniform(0.1, 2.0),
         input_strength=generator.uniform(0.5, 5.0),
@@ -33,7 +29,7 @@ def random_prior(generator, m, d, n_features=0):
         noise_std=generator.uniform(0.05, 1.0),
         noise_strength=generator.uniform(0.5, 5.0),
         slope_scale=generator.uniform(0.3, 3.0),
-    )
+    ).base_distribution(m, n_features, d)
 
 
 def random_statistics(generator, m, d, n_components, n_features=0):
@@ -175,21 +171,23 @@ def test_refitting_the_concentration_leads_to_the_highest_objective(seed, n_comp
 
 
 @pytest.mark.parametrize("kind", [ILR, HILR])
-@pytest.mark.parametrize("inference", ["batch", "stochastic"])
+@pytest.mark.parametrize("inference", [BatchInference(), StochasticInference(batch_size=200)])
 def test_the_concentration_follows_the_data_if_asked_to(kind, inference):
     generator = np.random.default_rng(8)
     X = generator.uniform(-3.0, 3.0, (600, 1))
     Y = np.sin(3.0 * X) + 0.05 * generator.normal(size=X.shape)
-    settings = {"concentration": 1e-3, "inference": inference, "batch_size": 200}
-    stated = kind(40, **settings).fit(X, Y)
-    model = kind(40, **settings, fit_concentration=True, max_iterations=30).fit(X, Y)
+    fitting = replace(inference, fit_concentration=True, max_iterations=30)
+    stated, model = (
+        kind(40, inference=scheme).set_params(prior__concentration=1e-3).fit(X, Y)
+        for scheme in (inference, fitting)
+    )
     assert stated.prior_.concentration == 1e-3
     assert model.prior_.concentration != 1e-3
     if kind is HILR:
         assert model.prior_.upper_concentration > 0.2
     else:
         assert model.prior_.concentration > 1e-2
-    if inference == "batch":
+    if isinstance(inference, BatchInference):
         bounds = model.lower_bounds_
         assert np.all(np.diff(bounds) >= -1e-9 * np.abs(bounds[1:]))
     assert model.partial_fit(X, Y).score(X, Y) > 0.95
@@ -257,9 +255,7 @@ def test_stated_scales_stay_when_the_data_may_not_choose(motion):
         .fit(*motion)
         .partial_fit(*motion)
     )
-    stated = isotropic_prior(
-        2,
-        2,
+    stated = Prior(
         concentration=0.1,
         input_spread=0.2,
         input_strength=2.0,
@@ -267,17 +263,16 @@ def test_stated_scales_stay_when_the_data_may_not_choose(motion):
         noise_std=0.1,
         noise_strength=2.0,
         slope_scale=1.0,
-    )
+    ).base_distribution(2, 0, 2)
     np.testing.assert_array_equal(scales_of(model.prior_), scales_of(stated))
 
 
-@pytest.mark.parametrize("inference", ["batch", "stochastic"])
+@pytest.mark.parametrize("inference", [BatchInference(), StochasticInference(batch_size=100)])
 def test_components_keep_the_stated_width_when_only_scales_of_outputs_follow_the_data(
     motion, inference
 ):
-    settings = {"n_components": 8, "inference": inference, "batch_size": 100}
     stated, fitted, outputs = (
-        ILR(fit_scales=fit_scales, **settings).fit(*motion).prior_
+        ILR(8, inference=replace(inference, fit_scales=fit_scales)).fit(*motion).prior_
         for fit_scales in (False, True, "outputs")
     )
     np.testing.assert_array_equal(outputs.gate.scales(), stated.gate.scales())

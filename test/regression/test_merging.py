@@ -4,19 +4,16 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from ilr_dynamics.regression.priors import isotropic_prior
 from scipy.special import logsumexp, xlogy
 
-from ilr_dynamics.regression import ILR, BatchInference
+from ilr_dynamics.regression import ILR, BatchInference, Prior
 from ilr_dynamics.regression.expectation import Expectation
 from ilr_dynamics.regression.initialization import assignment_statistics
 from ilr_dynamics.regression.merging import _entropy_losses, merge_components
 from ilr_dynamics.regression.mixture import extend
 
 SEEDS = st.integers(0, 2**32 - 1)
-PRIOR = isotropic_prior(
-    2,
-    1,
+PRIOR = Prior(
     concentration=1.5,
     input_spread=0.5,
     input_strength=2.0,
@@ -24,7 +21,7 @@ PRIOR = isotropic_prior(
     noise_std=0.2,
     noise_strength=2.0,
     slope_scale=1.0,
-)
+).base_distribution(2, 0, 1)
 
 
 class Problem:
@@ -155,9 +152,7 @@ def clusters(shift, slope, seed=0, n=150):
 )
 def test_two_copies_of_one_cluster_merge_and_different_ones_do_not(shift, slope, n_left):
     X, Y, labels = clusters(shift, slope)
-    prior = isotropic_prior(
-        1,
-        1,
+    prior = Prior(
         concentration=0.1,
         input_spread=0.3,
         input_strength=1.0,
@@ -165,7 +160,7 @@ def test_two_copies_of_one_cluster_merge_and_different_ones_do_not(shift, slope,
         noise_std=0.05,
         noise_strength=2.0,
         slope_scale=2.0,
-    )
+    ).base_distribution(1, 0, 1)
     Z = extend(np.column_stack([X, np.ones(len(X))]), Y)
     weights = np.ones(len(X))
     scatter = assignment_statistics(Z, weights, labels, 2)

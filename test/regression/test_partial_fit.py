@@ -1,16 +1,21 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError
-from ilr_dynamics.regression import ILR, BatchInference
+from ilr_dynamics.regression import ILR, BatchInference, Prior, Scaling
 
 # Scales of the whole range that later batches will cover, as a robot's joint limits give them.
-SCALES = {"input_location": 0.0, "input_scale": 1.0, "output_location": 0.0, "output_scale": 1.0}
-RANGE = {**SCALES, "input_location": 18.0, "input_scale": 12.0, "input_spread": 0.05}
+STANDARD = Scaling(input_location=0.0, input_scale=1.0, output_location=0.0, output_scale=1.0)
+RANGE = {
+    "scaling": replace(STANDARD, input_location=18.0, input_scale=12.0),
+    "prior": Prior(input_spread=0.05),
+}
 
 
 def region(centre, n=200, seed=0):
@@ -38,8 +43,12 @@ def test_with_one_component_batches_add_up_to_one_fit(seed):
     X = np.column_stack([np.cos(angle), np.sin(angle)])
     Y = X @ [[0.5], [-0.3]] + 0.05 * generator.choice([-1.0, 1.0], (90, 1))
     weights = generator.uniform(0.1, 3.0, 90)
-    wide = {"input_spread": 1.0, "input_strength": 50.0, "noise_strength": 50.0}
-    settings = {"n_components": 1, "fit_scales": False, **wide, **SCALES}
+    settings = {
+        "n_components": 1,
+        "prior": Prior(input_spread=1.0, input_strength=50.0, noise_strength=50.0),
+        "inference": BatchInference(fit_scales=False),
+        "scaling": STANDARD,
+    }
     whole = ILR(**settings).fit(X, Y, weights)
     parts = ILR(**settings)
     for rows in (slice(0, 30), slice(30, 70), slice(70, 90)):
@@ -101,7 +110,7 @@ def test_fitted_scales_follow_all_data_and_leave_the_earlier_prior_untouched():
 
 
 def test_the_tenth_batch_opens_components_like_the_first():
-    model = ILR(n_components=20, max_iterations=40, **RANGE)
+    model = ILR(n_components=20, inference=BatchInference(max_iterations=40), **RANGE)
     n_active = []
     for k in range(10):
         X, Y = region(4.0 * k, seed=k)
@@ -117,16 +126,16 @@ def two_lines():
     generator = np.random.default_rng(8)
     X = np.repeat([-5.0, 5.0], [300, 200])[:, None] + generator.normal(size=(500, 1))
     Y = np.where(X < 0.0, X, -2.0 * X) + 0.1 * generator.normal(size=X.shape)
-    model = ILR(2, **SCALES, fit_scales=False).fit(X, Y)
+    model = ILR(2, scaling=STANDARD, inference=BatchInference(fit_scales=False)).fit(X, Y)
     np.testing.assert_allclose(model.prior_.counts(model.statistics_), [300.0, 200.0])
     return model
 
 
 def initial_labels(model, X, Y, n_components=4):
     Z = np.column_stack([X, np.ones(len(X)), Y])
-    of_model = ILR(n_components, **SCALES)
-    known = (model.prior_, model.statistics_, model.groups_)
-    return of_model._initial_labels(Z, np.ones(len(X)), *known, np.random.default_rng(0))
+    learner = ILR(n_components, scaling=STANDARD)._learner()
+    generator = np.random.default_rng(0)
+    return learner._initial_labels(Z, np.ones(len(X)), model._knowledge, generator)
 
 
 def test_samples_begin_in_the_most_probable_component_that_recognises_them(two_lines):
@@ -170,7 +179,8 @@ def test_integer_weights_equal_repeated_rows(motion):
     X, Y = motion[0][::4], motion[1][::4]
     repeats = np.random.default_rng(0).integers(1, 4, len(X))
     rows = np.repeat(np.arange(len(X)), repeats)
-    settings = {"n_components": 1, **SCALES, "input_scale": [1.0, 200.0], "output_scale": 50.0}
+    scaling = replace(STANDARD, input_scale=[1.0, 200.0], output_scale=50.0)
+    settings = {"n_components": 1, "scaling": scaling}
     weighted = ILR(**settings).fit(X, Y, repeats.astype(float))
     repeated = ILR(**settings).fit(X[rows], Y[rows])
     np.testing.assert_allclose(weighted.statistics_, repeated.statistics_, rtol=1e-10)
@@ -220,8 +230,8 @@ def test_a_failed_call_leaves_the_model_as_it_was(motion, method):
 
     with pytest.raises(KeyboardInterrupt):
         getattr(model, method)(*motion, callback=cancel)
-    model.set_params(tolerance=-1.0)
-    with pytest.raises(InvalidParameterError, match="tolerance"):
+    model.set_params(forgetting_factor=-1.0)
+    with pytest.raises(InvalidParameterError, match="forgetting_factor"):
         getattr(model, method)(*motion)
     after = state_of(model)
     assert after.keys() == before.keys()

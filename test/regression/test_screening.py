@@ -11,7 +11,7 @@ from ilr_dynamics.regression import (
     HILR,
     ILR,
     BatchInference,
-    LinearFallback,
+    LinearGlobalModel,
     Prior,
     neighbourhoods,
 )
@@ -102,20 +102,18 @@ def wavy(generator, n):
     return X, np.stack([np.sin(3.0 * s), X[:, 0] * X[:, 3]], axis=1)
 
 
-@pytest.fixture(scope="module", params=["ilr", "hilr", "fallback", "features"])
+@pytest.fixture(scope="module", params=["ilr", "hilr", "global model", "features"])
 def crowded(request):
     X, Y = wavy(np.random.default_rng(5), 3000)
     settings = {
         "ilr": {},
         "hilr": {},
-        "fallback": {"fallback": LinearFallback()},
+        "global model": {"global_model": LinearGlobalModel()},
         "features": {"features": "polynomial", "degree": 2},
     }[request.param]
     kind = HILR if request.param == "hilr" else ILR
-    model = kind(
-        120, concentration=50.0, input_spread=0.1, max_iterations=8, random_state=0, **settings
-    )
-    return model.fit(X, Y)
+    model = kind(120, inference=BatchInference(max_iterations=8), random_state=0, **settings)
+    return model.set_params(prior__concentration=50.0, prior__input_spread=0.1).fit(X, Y)
 
 
 def queries(n):
@@ -157,8 +155,8 @@ def test_single_queries_are_answered_as_all_components_do(crowded):
     mean, std = crowded.predict(X, return_std=True)
     found = [predictor.query(x) for x in X]
     np.testing.assert_allclose([one.mean for one in found], mean, rtol=1e-9, atol=1e-9)
-    # A fallback of less weight than 1e-9 is not asked.
-    rtol = 1e-9 if crowded.fallback_ is None else 1e-4
+    # A global model of less weight than 1e-9 is left out.
+    rtol = 1e-9 if crowded.global_model_ is None else 1e-4
     np.testing.assert_allclose([one.std for one in found], std, rtol=rtol)
     weights = crowded.responsibilities(X)
     np.testing.assert_allclose(

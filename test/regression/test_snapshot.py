@@ -21,7 +21,7 @@ METADATA = {
 }
 
 
-LINEAR = {"features": "linear", "degree": 3, "prior_mean": None, "fallback": None}
+LINEAR = {"features": "linear", "degree": 3, "global_model": None}
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_parameters_of_numpy_come_back_as_pythons_and_generators_as_none(motion,
     ).fit(*motion)
     model.save(tmp_path / "model.npz")
     loaded = load_snapshot(tmp_path / "model.npz")
-    assert loaded.input_scale == [1.0, 200.0]
+    assert loaded.scaling == Scaling(input_scale=[1.0, 200.0])
     assert loaded.random_state is None
     np.testing.assert_array_equal(loaded.predict(motion[0]), model.predict(motion[0]))
 
@@ -220,11 +220,15 @@ def test_groups_that_do_not_fit_the_components_are_refused(path, change):
         {"transforms": LINEAR | {"degree": float("inf")}},
         {"transforms": LINEAR | {"degree": -3}},
         {"transforms": {"features": "linear", "degree": 3}},
-        {"transforms": {"features": "polynomial", "degree": 3, "prior_mean": None}},
-        {"transforms": {"features": "polynomial", "degree": 10**9, "prior_mean": None}},
-        {"transforms": {"features": "never_registered", "degree": 3, "prior_mean": None}},
-        {"transforms": {"features": "linear", "degree": 3, "prior_mean": "linear"}},
-        {"transforms": {"features": "linear", "degree": 3, "prior_mean": "never_defined"}},
+        {"transforms": LINEAR | {"features": "polynomial"}},
+        {"transforms": LINEAR | {"features": "polynomial", "degree": 10**9}},
+        {"transforms": LINEAR | {"features": "never_registered"}},
+        {"transforms": LINEAR | {"global_model": "linear"}},
+        {"transforms": LINEAR | {"global_model": "never_defined"}},
+        {"parameters": {"prior": {"type": "Posterior"}}},
+        {"parameters": {"prior": {"noise_std": 0.1}}},
+        {"parameters": {"prior": {"type": "Prior", "depth": 3}}},
+        {"parameters": {"inference": {"type": "BatchInference", "max_iterations": 0}}},
     ],
     ids=str,
 )
