@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,7 +18,16 @@ from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 
-__all__ = ["PRIOR_ALONE", "PRIOR_WITH_DYNAMICS", "RESIDUAL_SHARE", "model_to_update"]
+__all__ = [
+    "INFERENCE",
+    "PRIOR_ALONE",
+    "PRIOR_WITH_DYNAMICS",
+    "RESIDUAL_SHARE",
+    "model_to_update",
+    "with_settings",
+]
+
+M = TypeVar("M", bound=MixtureRegressor)
 
 # A later call may change how it learns, not the prior and scales the statistics rest on.
 CALL_PARAMETERS = (
@@ -65,7 +74,7 @@ def model_to_update(model: MixtureRegressor | None, settings: LearningSettings) 
     """
     if model is None:
         if settings.robot is None:
-            return _with_settings(ILR(prior=PRIOR_ALONE, inference=INFERENCE), settings.model)
+            return with_settings(ILR(prior=PRIOR_ALONE, inference=INFERENCE), settings.model)
         model = ILR(
             prior=PRIOR_WITH_DYNAMICS,
             inference=INFERENCE,
@@ -74,20 +83,20 @@ def model_to_update(model: MixtureRegressor | None, settings: LearningSettings) 
         )
         scale = settings.model.get("output_scale")
         if scale is None or not settings.model.get("learn_residual", True):
-            return _with_settings(model, settings.model)
+            return with_settings(model, settings.model)
         of_residual = RESIDUAL_SHARE * np.asarray(scale)
-        return _with_settings(model, {**settings.model, "output_scale": of_residual})
+        return with_settings(model, {**settings.model, "output_scale": of_residual})
     if not isinstance(model, ILR):
         raise LearnerError(f"the model is a {type(model).__name__}; expected an ILR")
     # Fitting replaces a model's arrays and never writes into them, so a shallow copy is enough.
     new_model = copy.copy(model)
     changes = {name: settings.model[name] for name in CALL_PARAMETERS if name in settings.model}
     # What one update was told to forget, the next one is not.
-    return _with_settings(new_model, {"forgetting_factor": 1.0, **changes})
+    return with_settings(new_model, {"forgetting_factor": 1.0, **changes})
 
 
-def _with_settings(model: ILR, settings: Mapping[str, Any]) -> ILR:
-    """Set the parameters of a model that settings name, groups left out."""
+def with_settings(model: M, settings: Mapping[str, Any]) -> M:
+    """Set the parameters of a model that settings name, without the names of their groups."""
     return model.set_params(**{FORMER_NAMES.get(k, k): value for k, value in settings.items()})
 
 

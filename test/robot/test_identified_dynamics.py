@@ -163,10 +163,12 @@ def test_a_description_without_motors_has_one_at_each_joint(arm):
 
 def test_a_mixture_falls_back_on_it_and_keeps_it_in_its_files(arm, rubbing, tmp_path):
     X = motion(arm.n_joints, 300, 7)
-    fallback = IdentifiedDynamics.from_description(arm)
-    model = ILR(n_components=5, global_model=fallback).fit(X, rubbing(X))
+    identified = IdentifiedDynamics.from_description(arm)
+    model = ILR(n_components=5, global_model=identified).fit(X, rubbing(X))
     far = 100.0 * motion(arm.n_joints, 5, 8)
-    np.testing.assert_allclose(model.predict(far), model.fallback_.predict(far).mean, rtol=1e-6)
+    np.testing.assert_allclose(
+        model.predict(far), model.global_model_.predict(far).mean, rtol=1e-6
+    )
     model.save(tmp_path / "model.npz")
     loaded = load_snapshot(tmp_path / "model.npz")
     np.testing.assert_array_equal(loaded.predict(far), model.predict(far))
