@@ -212,7 +212,7 @@ def test_rows_of_weight_zero_do_not_exist(motion):
 
 
 def state_of(model):
-    names = [name for name in vars(model) if name.endswith("_")]
+    names = [name for name in vars(model) if name.startswith("_") or name.endswith("_")]
     return {name: getattr(model, name) for name in names}
 
 
