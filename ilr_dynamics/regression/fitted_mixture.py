@@ -15,7 +15,7 @@ from ilr_dynamics.exceptions import InvalidParameterError, NotFittedError
 from ilr_dynamics.regression.calibration import SpreadFactors
 from ilr_dynamics.regression.features import Regressors
 from ilr_dynamics.regression.global_model import GlobalModel
-from ilr_dynamics.regression.learning import Knowledge
+from ilr_dynamics.regression.learner import Knowledge
 from ilr_dynamics.regression.mixture import MixturePosterior, MixturePrior
 from ilr_dynamics.regression.physical_mixture import PhysicalMixture
 from ilr_dynamics.regression.predictor import Predictor

@@ -23,7 +23,7 @@ from ilr_dynamics.regression.former_names import answering_former_names
 from ilr_dynamics.regression.global_model import GlobalModel, check_global_model
 from ilr_dynamics.regression.inference import Inference, IterationCallback
 from ilr_dynamics.regression.inference_state import InferenceResult
-from ilr_dynamics.regression.learning import Knowledge, Learner, calibrated
+from ilr_dynamics.regression.learner import Knowledge, Learner, calibrated
 from ilr_dynamics.regression.parameter_group import ParameterGroup
 from ilr_dynamics.regression.prior import Prior
 from ilr_dynamics.regression.scaling import Scaling

@@ -24,7 +24,7 @@ from ilr_dynamics.regression.former_names import FORMER_NAMES
 from ilr_dynamics.regression.hierarchy import HierarchicalPrior
 from ilr_dynamics.regression.hilr import HILR
 from ilr_dynamics.regression.ilr import ILR
-from ilr_dynamics.regression.learning import Knowledge
+from ilr_dynamics.regression.learner import Knowledge
 from ilr_dynamics.regression.matrix_normal_wishart import MatrixNormalWishart
 from ilr_dynamics.regression.mixture import MixturePrior
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
