@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError, SnapshotError
@@ -122,8 +123,11 @@ class GlobalModel(ABC):
         What local models learn of outputs Y (n, d) at inputs X (n, m), in physical units.
 
         Where residuals cannot be learned the global model stands: nothing is left of them.
+        InvalidDataError if what is expected has another shape or is not finite.
         """
-        return self.informative_share(X) * (Y - self.expected(X))
+        expected = self.expected(X)
+        _check_values("expected", expected, Y.shape)
+        return self.informative_share(X) * (Y - expected)
 
 
 def check_global_model(value: object) -> GlobalModel | None:
@@ -162,12 +166,7 @@ def check_global_model_fits(model: GlobalModel, X: FloatArray, n_outputs: int) -
         ("uninformative_variance", model.uninformative_variance, (d,)),
         ("dof", model.dof, ()),
     ):
-        if np.shape(value) != shape:
-            raise InvalidDataError(
-                f"the {name} of the global model must have shape {shape}, got {np.shape(value)}"
-            )
-        if not np.all(np.isfinite(value)):
-            raise InvalidDataError(f"the {name} of the global model is not finite")
+        _check_values(name, value, shape)
     if not np.all((share >= 0.0) & (share <= 1.0) & (model.uninformative_variance >= 0.0)):
         raise InvalidDataError(
             "the informative_share of the global model must be from 0 to 1 and its "
@@ -180,6 +179,15 @@ def check_global_model_fits(model: GlobalModel, X: FloatArray, n_outputs: int) -
             "the factor of the global model must be positive and its dof above 2, got "
             f"{np.min(prediction.factor)} and {model.dof}"
         )
+
+
+def _check_values(name: str, value: ArrayLike, shape: tuple[int, ...]) -> None:
+    if np.shape(value) != shape:
+        raise InvalidDataError(
+            f"the {name} of the global model must have shape {shape}, got {np.shape(value)}"
+        )
+    if not np.all(np.isfinite(value)):
+        raise InvalidDataError(f"the {name} of the global model is not finite")
 
 
 def name_of(model: GlobalModel) -> str:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ IterationCallback = Callable[[int, int, float], None]
 
 
 @dataclass(frozen=True, repr=False)
-class Inference(ParameterGroup):
+class Inference(ParameterGroup, ABC):
     """
     Base of inference schemes, which differ in how they visit the samples.
 

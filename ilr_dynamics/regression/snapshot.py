@@ -244,7 +244,10 @@ def _jsonable(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, ParameterGroup):
+        kind = type(value)
+        if GROUPS.get(kind.__name__) is not kind:
+            raise SnapshotError(f"{kind.__name__} cannot be saved; expected one of {list(GROUPS)}")
         parameters = {name: _jsonable(v) for name, v in value.get_params().items()}
-        return {"type": type(value).__name__, **parameters}
+        return {"type": kind.__name__, **parameters}
     json.dumps(value)
     return value

@@ -255,11 +255,15 @@ def test_what_the_first_fit_took_stays_when_the_parameter_changes(motion, line, 
 def altered(line, **changes):
     """Global model that says something else in some respect; it has no name of its own."""
     prediction = {name: changes.pop(name) for name in ("mean", "factor") if name in changes}
+    expected = changes.pop("expected", lambda mean: mean)
 
     class Altered(type(line)):
         def predict(self, X):
             said = super().predict(X)
             return replace(said, **{k: f(getattr(said, k)) for k, f in prediction.items()})
+
+        def expected(self, X):
+            return expected(super().expected(X))
 
     for name, change in changes.items():
         getter = getattr(type(line), name).fget
@@ -273,6 +277,8 @@ def altered(line, **changes):
         ({"mean": lambda mean: mean[:, :1]}, r"mean .* shape \(400, 2\), got \(400, 1\)"),
         ({"mean": lambda mean: mean[0]}, r"mean .* shape \(400, 2\), got \(2,\)"),
         ({"mean": lambda mean: np.where(mean > 0.0, np.nan, mean)}, "mean .* not finite"),
+        ({"expected": lambda mean: mean[:, :1]}, r"expected .* \(400, 2\), got \(400, 1\)"),
+        ({"expected": lambda mean: np.nan * mean}, "expected .* not finite"),
         ({"factor": lambda factor: factor[:, None]}, r"factor .* \(400,\), got \(400, 1\)"),
         ({"factor": lambda factor: factor + np.inf}, "factor .* not finite"),
         ({"factor": lambda factor: -factor}, "must be positive"),
@@ -283,8 +289,9 @@ def altered(line, **changes):
     ],
 )
 def test_what_does_not_fit_the_model_is_refused(motion, line, changes, message):
+    model = ILR(2, global_model=altered(line, **changes), learn_residual=True)
     with pytest.raises(InvalidDataError, match=message):
-        ILR(n_components=2, global_model=altered(line, **changes)).fit(*motion)
+        model.fit(*motion)
 
 
 def test_what_does_not_fit_new_samples_is_refused_and_changes_nothing(motion, line):

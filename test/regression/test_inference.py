@@ -9,6 +9,7 @@ from naive_predictive import log_marginal_likelihood
 from scipy.special import gammaln, logsumexp
 
 from ilr_dynamics.regression import BatchInference, Prior
+from ilr_dynamics.regression.inference import Inference
 from ilr_dynamics.regression.inference_state import initial_state
 from ilr_dynamics.regression.initialization import assignment_statistics
 from ilr_dynamics.regression.matrix_normal_wishart import MatrixNormalWishart
@@ -210,3 +211,8 @@ def test_callback_hears_each_iteration_and_may_stop_the_work():
     with pytest.raises(KeyboardInterrupt):
         problem.inferred(max_iterations=7, callback=callback)
     assert [h[:2] for h in heard] == [(1, 7), (2, 7)]
+
+
+def test_a_scheme_says_how_it_visits_the_samples():
+    with pytest.raises(TypeError, match="abstract"):
+        Inference()

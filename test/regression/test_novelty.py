@@ -71,10 +71,10 @@ def test_agrees_with_asking_every_component(m, d, block_rows, block_pairs, monke
 
 
 @pytest.mark.parametrize(("m", "d"), [(1, 1), (2, 3), (4, 2)])
-def test_a_component_does_not_recognise_the_share_of_its_own_samples_asked_for(m, d):
+def test_a_component_takes_the_stated_share_of_its_own_samples_for_novel(m, d):
     generator = np.random.default_rng(10 * m + d)
     component = naive.random_component(generator, m, d)
-    # The unseen component has next to no weight: it takes what is not recognised only.
+    # The unseen component has next to no weight: it takes what is novel only.
     mixture = mixture_of([component], component, concentration=1e-9)
     X = np.reshape(input_predictive(component).rvs(N_DRAWS, random_state=generator), (-1, m))
     at = output_predictive(component, component.mean)
@@ -90,7 +90,7 @@ def test_a_component_does_not_recognise_the_share_of_its_own_samples_asked_for(m
         assert np.mean(by_output) == pytest.approx(level, abs=error)
 
 
-def test_a_sample_needs_one_component_that_recognises_input_and_output():
+def test_a_sample_is_novel_unless_one_component_expects_both_input_and_output():
     generator = np.random.default_rng(12)
     first, second = (naive.random_component(generator, 2, 1) for _ in range(2))
     mixture = mixture_of([first, second], first, concentration=1e-9)

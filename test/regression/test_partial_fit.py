@@ -37,7 +37,7 @@ def test_first_partial_fit_is_fit(motion):
 @settings(max_examples=10)
 @given(st.integers(0, 2**32 - 1))
 def test_with_one_component_batches_add_up_to_one_fit(seed):
-    # One component and samples without outliers: it recognises all, every responsibility is one.
+    # One component and samples without outliers: none is novel to it, every responsibility is one.
     generator = np.random.default_rng(seed)
     angle = generator.uniform(0.0, 2.0 * np.pi, 90)
     X = np.column_stack([np.cos(angle), np.sin(angle)])
@@ -138,7 +138,7 @@ def initial_labels(model, X, Y, n_components=4):
     return learner._initial_labels(Z, np.ones(len(X)), model._knowledge, generator)
 
 
-def test_samples_begin_in_the_most_probable_component_that_recognises_them(two_lines):
+def test_samples_begin_in_the_most_probable_component_to_which_they_are_not_novel(two_lines):
     X = np.array([[-5.0], [5.0], [-4.0], [5.5], [-6.5]])
     labels, n_opened = initial_labels(two_lines, X, np.where(X < 0.0, X, -2.0 * X))
     np.testing.assert_array_equal(labels, [0, 1, 0, 1, 0])
@@ -148,7 +148,7 @@ def test_samples_begin_in_the_most_probable_component_that_recognises_them(two_l
 @pytest.mark.parametrize(
     ("x", "y"), [(-5.0, -4.0), (-8.5, -8.5), (5.0, -5.0), (0.0, 0.0)], ids=str
 )
-def test_samples_that_no_component_recognises_open_new_ones(two_lines, x, y):
+def test_samples_that_are_novel_to_all_components_open_new_ones(two_lines, x, y):
     # By its output, by its input, by the relation of the other component, by all.
     X, Y = np.array([[-5.0], [x], [x], [5.0]]), np.array([[-5.0], [y], [y], [-10.0]])
     labels, n_opened = initial_labels(two_lines, X, Y)
@@ -156,7 +156,7 @@ def test_samples_that_no_component_recognises_open_new_ones(two_lines, x, y):
     assert n_opened == 1
 
 
-def test_components_are_opened_in_proportion_to_what_is_not_recognised(two_lines):
+def test_components_are_opened_in_proportion_to_what_is_novel(two_lines):
     X = np.concatenate([np.full((30, 1), -5.0), np.linspace(20.0, 40.0, 10)[:, None]])
     Y = np.concatenate([np.full((30, 1), -5.0), np.zeros((10, 1))])
     for n_components, expected in ((1, 1), (4, 1), (12, 3), (40, 10)):

@@ -19,7 +19,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
 from sklearn.utils.validation import check_is_fitted  # noqa: E402
 
 from ilr_dynamics.exceptions import InvalidDataError, NotFittedError  # noqa: E402
-from ilr_dynamics.regression import HILR, ILR, BatchInference, Scaling  # noqa: E402
+from ilr_dynamics.regression import (  # noqa: E402
+    HILR,
+    ILR,
+    BatchInference,
+    Prior,
+    Scaling,
+    StochasticInference,
+)
 
 # A check that is listed here and passes fails the test, so this list cannot grow old. Checks of
 # one-dimensional targets do not appear: the tag single_output=False says that Y always has two
@@ -124,6 +131,28 @@ def test_grid_search_finds_that_more_components_explain_more(motion):
     np.testing.assert_array_equal(
         search.predict(X), ILR(n_components=15, random_state=1).fit(X, Y).predict(X)
     )
+
+
+def test_grid_search_reaches_into_groups(motion):
+    X, Y = motion
+    grid = {
+        "prior": [Prior(), Prior(noise_std=0.3)],
+        "prior__input_spread": [0.15, 3.0],
+        "inference": ["batch", StochasticInference(batch_size=50)],
+        "inference__max_iterations": [5],
+    }
+    folds = KFold(3, shuffle=True, random_state=0)
+    search = GridSearchCV(ILR(15, random_state=1), grid, cv=folds, error_score="raise").fit(X, Y)
+    assert len(search.cv_results_["params"]) == 8
+    assert search.best_params_["prior__input_spread"] == 0.15
+    assert search.best_estimator_.prior.input_spread == 0.15
+    assert search.best_estimator_.inference.max_iterations == 5
+
+
+def test_a_clone_of_a_group_is_equal():
+    for group in (Prior(noise_std=0.3), StochasticInference(batch_size=7), Scaling(1.0)):
+        assert clone(group) == group
+        assert clone(group) is not group
 
 
 def test_a_pipeline_passes_data_and_options_on(motion):

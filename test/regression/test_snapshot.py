@@ -245,6 +245,16 @@ def test_missing_parts_are_named(path, name):
         load_snapshot(rewritten(path, without=[name]))
 
 
+def test_a_group_that_could_not_be_found_again_is_not_saved(motion, tmp_path):
+    class Hurried(BatchInference):
+        """Without a name that leads back to it."""
+
+    model = ILR(n_components=2, inference=Hurried(max_iterations=2)).fit(*motion)
+    with pytest.raises(SnapshotError, match="Hurried cannot be saved; expected one of .*Batch"):
+        model.save(tmp_path / "model.npz")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_folder_that_is_missing_is_told(model, tmp_path):
     with pytest.raises(SnapshotError, match="cannot write"):
         model.save(tmp_path / "nowhere" / "model.npz")
