@@ -22,8 +22,8 @@ import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.blas_threads import one_blas_thread
-from ilr_dynamics.regression import ILR, inference
-from ilr_dynamics.regression.inference import InferenceResult, IterationCallback, start
+from ilr_dynamics.regression import ILR, BatchInference, Prior, StochasticInference, batch
+from ilr_dynamics.regression.inference_state import InferenceResult, initial_state
 from ilr_dynamics.regression.initialization import (
     assignment_statistics,
     k_means_plus_plus,
@@ -35,7 +35,7 @@ Figures = dict[str, float]
 
 # What the bound may still change by, relatively, twice in a row.
 SETTLED = 1e-5
-STOCHASTIC = {"inference": "stochastic", "batch_size": 2000, "step_rate": 0.6}
+STOCHASTIC = StochasticInference(batch_size=2000, step_rate=0.6)
 
 
 class Clock:
@@ -97,7 +97,7 @@ def full_fit(X: FloatArray, Y: FloatArray, n_components: int) -> Figures:
             raise _Settled
 
     clock = Clock()
-    model = ILR(n_components, max_iterations=1000, tolerance=1e-300)
+    model = ILR(n_components, inference=BatchInference(max_iterations=1000, tolerance=1e-300))
     try:
         model.fit(X, Y, callback=stop_when_settled)
     except _Settled:
@@ -149,23 +149,24 @@ def stochastic(
 ) -> Figures:
     """Time and held-out log density of stochastic inference, relative to those of batches."""
     found = {}
-    for name, settings in {
-        "batch": {},
-        "svi": {**STOCHASTIC, "max_iterations": n_passes},
+    for name, scheme in {
+        "batch": BatchInference(),
+        "svi": STOCHASTIC.with_params(max_iterations=n_passes),
     }.items():
         clock = Clock()
-        model = ILR(n_components, **settings).fit(X, Y)
+        model = ILR(n_components, inference=scheme).fit(X, Y)
         clock.read()
         density = float(np.mean(model.log_predictive_density(X_test, Y_test)))
         found[name] = (*clock.total(), density)
-    (batch_s, batch_cpu_s, batch), (svi_s, svi_cpu_s, svi) = found["batch"], found["svi"]
+    batch_s, batch_cpu_s, batch_density = found["batch"]
+    svi_s, svi_cpu_s, svi_density = found["svi"]
     return {
         "batch_fit_s": batch_s,
         "svi_fit_s": svi_s,
         # Of the processor: the runs are one after the other, among other programs.
         "svi_time_ratio": svi_cpu_s / batch_cpu_s,
         "svi_wall_time_ratio": svi_s / batch_s,
-        "svi_gap_nats": batch - svi,
+        "svi_gap_nats": batch_density - svi_density,
     }
 
 
@@ -176,11 +177,11 @@ class _Settled(Exception):
 @contextmanager
 def _all_components_asked() -> Iterator[None]:
     """Ask all components in every iteration."""
-    usual, inference.OF_ALL_INTERVAL = inference.OF_ALL_INTERVAL, 1
+    usual, batch.OF_ALL_INTERVAL = batch.OF_ALL_INTERVAL, 1
     try:
         yield
     finally:
-        inference.OF_ALL_INTERVAL = usual
+        batch.OF_ALL_INTERVAL = usual
 
 
 # As `fit` has it, which is what calls this inference.
@@ -189,29 +190,22 @@ def _iterated(
     X: FloatArray, Y: FloatArray, n_components: int, n_iterations: int, clock: Clock
 ) -> InferenceResult:
     """Iterate from k-means++ with the prior of ILR; the clock is read before and after each."""
-    prior = ILR()._stated_prior(X.shape[1], 0, Y.shape[1])
+    prior = Prior().base_distribution(X.shape[1], 0, Y.shape[1])
     inputs = (X - X.mean(axis=0)) / X.std(axis=0)
     outputs = (Y - Y.mean(axis=0)) / Y.std(axis=0)
     Z = extend(np.column_stack([inputs, np.ones(len(X))]), outputs)
     weights = np.ones(len(X))
     seeds = k_means_plus_plus(inputs, weights, n_components, np.random.default_rng(0))
     initial = assignment_statistics(Z, weights, nearest_seed(inputs, seeds), len(seeds))
-    learning = start(weights, prior, prior, np.zeros_like(initial), initial, np.arange(len(seeds)))
+    groups = np.arange(len(seeds))
+    state = initial_state(weights, prior, prior, np.zeros_like(initial), initial, groups)
 
     def read_clock(_iteration: int, _max_iterations: int, _bound: float) -> None:
         clock.read()
 
-    callback: IterationCallback = read_clock
+    scheme = BatchInference(n_iterations, tolerance=1e-300)
     clock.read()
-    return inference.variational_bayes(
-        Z,
-        weights,
-        learning,
-        max_iterations=n_iterations,
-        tolerance=1e-300,
-        fit_scales=True,
-        callback=callback,
-    )
+    return scheme.run(Z, weights, state, np.random.default_rng(0), read_clock)
 
 
 def _peak_gb() -> float:

@@ -15,7 +15,7 @@ from _fuzz_mutations import damage, odd_arrays, odd_tree, pick
 from numpy.random import Generator
 
 from ilr_dynamics.exceptions import IlrDynamicsError
-from ilr_dynamics.regression import HILR, ILR, LinearFallback, LinearPriorMean, load_snapshot
+from ilr_dynamics.regression import HILR, ILR, BatchInference, LinearGlobalModel, load_snapshot
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 from ilr_dynamics.regression.packed_arrays import open_arrays, write_arrays
 from ilr_dynamics.regression.predictor import Predictor
@@ -29,18 +29,14 @@ def models() -> list[MixtureRegressor]:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
     Y = np.stack([np.sin(X[:, 0]) + X[:, 1], X[:, 2] ** 2], axis=1)
-    settings = {"n_components": 4, "max_iterations": 5, "random_state": 0}
+    settings = {"n_components": 4, "inference": BatchInference(5), "random_state": 0}
     arm_X, arm_Y = rng.normal(size=(60, 6)), rng.normal(size=(60, 2))
     return [
         ILR(**settings).fit(X, Y),
         HILR(**settings).fit(X, Y),
         ILR(features="polynomial", degree=2, **settings).fit(X, Y),
-        ILR(
-            prior_mean=LinearPriorMean(np.ones((2, 3)), np.ones(2)),
-            fallback=LinearFallback(),
-            **settings,
-        ).fit(X, Y),
-        ILR(fallback=_two_joints(), **settings).fit(arm_X, arm_Y),
+        ILR(global_model=LinearGlobalModel(), learn_residual=True, **settings).fit(X, Y),
+        ILR(global_model=_two_joints(), **settings).fit(arm_X, arm_Y),
     ]
 
 

@@ -16,13 +16,13 @@ from ament_index_python.packages import get_package_share_directory
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import FeedForwardTorque, Reference
 from ilr_dynamics.learning import LearningSettings, learn
-from ilr_dynamics.learning.prior import PRIOR_ALONE
+from ilr_dynamics.learning.prior import INFERENCE, PRIOR_ALONE, with_settings
 from ilr_dynamics.learning.recording_weights import recording_weights
 from ilr_dynamics.nodes.learning_parameters import learning_settings
 from ilr_dynamics.nodes.parameter_file import read_complete_parameters
 from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS
 from ilr_dynamics.recording import Samples
-from ilr_dynamics.regression import HILR
+from ilr_dynamics.regression import HILR, TwoLevelPrior
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 from ilr_dynamics.robot.dynamics_regressor import (
     N_INERTIAL,
@@ -93,7 +93,8 @@ class Hierarchy:
     """Upper and lower local models, with the prior that the node gives those that stand alone."""
 
     def __init__(self, settings: LearningSettings) -> None:
-        self._model = HILR(**{**PRIOR_ALONE, **FEW_VACANT}).set_params(**settings.model)
+        prior = TwoLevelPrior(**{**PRIOR_ALONE.get_params(), **FEW_VACANT})
+        self._model = with_settings(HILR(prior=prior, inference=INFERENCE), settings.model)
 
     def learn(self, X: FloatArray, Y: FloatArray, **changes: Any) -> None:
         """Learn; changes are parameters of the model for this call."""

@@ -35,7 +35,7 @@ from _toy_problems import (
 )
 
 from ilr_dynamics.arrays import FloatArray
-from ilr_dynamics.regression import HILR, ILR
+from ilr_dynamics.regression import HILR, ILR, BatchInference, Prior
 
 __all__ = ["EXPERIMENTS", "Experiment", "Outcome"]
 
@@ -88,11 +88,9 @@ def run_gap(seed: int, data_dir: Path) -> Outcome:
     # spread is ten times that of the data, must not be felt where there are data.
     model = ILR(
         n_components=100,
-        concentration=0.02,
-        input_spread=0.025,
-        input_strength=50.0,
-        fit_scales="outputs",
         random_state=seed,
+        prior=Prior(concentration=0.02, input_spread=0.025, input_strength=50.0),
+        inference=BatchInference(fit_scales="outputs"),
     ).fit(problem.x, problem.y)
     x = problem.grid()
     share = x[:, 0] / SINE_RANGE
@@ -147,13 +145,17 @@ def _cmb_model(seed: int) -> ILR:
 def run_sinc(seed: int, data_dir: Path) -> Outcome:
     """Sinc under noise that depends on the input: both are recovered."""
     problem = sinc(np.random.default_rng(seed))
-    model = ILR(n_components=50, random_state=seed, tolerance=1e-6).fit(problem.x, problem.y)
+    model = ILR(n_components=50, random_state=seed, inference=BatchInference(tolerance=1e-6)).fit(
+        problem.x, problem.y
+    )
     x = problem.grid()
     mean, std = model.predict(x, return_std=True)
     true_std = problem.noise_std(x)
     mse = float(np.mean((mean - problem.mean(x)) ** 2))
     oracle = _sinc_oracle(problem)
-    merged = ILR(n_components=50, merge=True, random_state=seed, tolerance=1e-6)
+    merged = ILR(
+        n_components=50, random_state=seed, inference=BatchInference(merge=True, tolerance=1e-6)
+    )
     merged_mean, merged_std = merged.fit(problem.x, problem.y).predict(x, return_std=True)
     figures = {
         "mse": mse,
@@ -212,7 +214,9 @@ def run_step(seed: int, data_dir: Path) -> Outcome:
     """Four constant pieces: found, counted, and told apart at the jumps."""
     problem = step(np.random.default_rng(seed))
     # Merging: the number of pieces is part of the question.
-    model = ILR(n_components=50, merge=True, random_state=seed).fit(problem.x, problem.y)
+    model = ILR(n_components=50, random_state=seed, inference=BatchInference(merge=True)).fit(
+        problem.x, problem.y
+    )
     figures = {"mse": _mode_error(model, problem), "pieces": float(model.n_active_)}
     passed = figures["mse"] <= 0.002 and model.n_active_ == 4
     return Outcome(figures, passed, {"problem": problem, "model": model})
@@ -228,14 +232,9 @@ def run_cubic_pieces(seed: int, data_dir: Path) -> Outcome:
         n_components=8,
         features="polynomial",
         degree=3,
-        merge=True,
-        n_restarts=20,
-        fit_scales=False,
-        input_spread=0.33,
-        input_strength=300.0,
-        slope_scale=10.0,
-        noise_std=0.2,
         random_state=seed,
+        prior=Prior(input_spread=0.33, input_strength=300.0, slope_scale=10.0, noise_std=0.2),
+        inference=BatchInference(merge=True, n_restarts=20, fit_scales=False),
     ).fit(problem.x, problem.y)
     figures = {"mse": _mode_error(model, problem), "pieces": float(model.n_active_)}
     passed = figures["mse"] <= 0.5 and model.n_active_ == 3
@@ -246,9 +245,9 @@ def run_inverse_mapping(seed: int, data_dir: Path) -> Outcome:
     """A relation with up to three branches: every one is seen, the mode keeps to one."""
     problem = inverse_mapping(np.random.default_rng(seed))
     # Merging: few samples for many branches, so every component is needed whole.
-    model = ILR(n_components=25, merge=True, n_restarts=20, random_state=seed).fit(
-        problem.x, problem.y
-    )
+    model = ILR(
+        n_components=25, random_state=seed, inference=BatchInference(merge=True, n_restarts=20)
+    ).fit(problem.x, problem.y)
     # Where the noise of the inputs (std 0.05) blurs whether there are branches nothing can be
     # asked: one std inside the folds, and two outside, where samples of the fold still lie.
     x = np.linspace(0.0, 1.0, 201)
@@ -319,7 +318,9 @@ def run_triangle(seed: int, data_dir: Path) -> Outcome:
     """A triangle wave: two slopes, each learned once and used in four places."""
     problem = triangle(np.random.default_rng(seed))
     model = HILR(
-        n_components=50, merge=True, max_iterations=1000, tolerance=1e-5, random_state=seed
+        n_components=50,
+        random_state=seed,
+        inference=BatchInference(merge=True, max_iterations=1000, tolerance=1e-5),
     ).fit(problem.x, problem.y)
     figures = {
         "mse": _mode_error(model, problem),

@@ -18,29 +18,33 @@ from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.regression import (
     HILR,
     ILR,
-    Fallback,
-    LinearFallback,
+    BatchInference,
+    GlobalModel,
+    LinearGlobalModel,
+    Prior,
+    TwoLevelPrior,
     effective_sample_weights,
 )
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 
-__all__ = ["CONFIGURATION", "Model", "Ours", "fallback_for", "model_makers"]
+__all__ = ["CONFIGURATION", "Model", "Ours", "global_model_for", "model_makers"]
 
 # One configuration for all sets, chosen by tune.py. Components start narrow (a tenth of the data's
 # deviation), and many more are expected than there are: a query that is not close to one is the
-# fallback's.
+# global model's.
 CONFIGURATION = {
     "n_components": 1500,
     "calibration_share": 0.03,
-    "concentration": 100.0,
-    "input_spread": 0.1,
-    "fit_scales": True,
-    "max_iterations": 40,
+    "prior": Prior(concentration=100.0, input_spread=0.1),
+    "inference": BatchInference(max_iterations=40),
 }
 # For the comparison of both models at equal size.
 SMALL = {**CONFIGURATION, "n_components": 300}
-SMALL_HIERARCHY = {**SMALL, "concentration": 0.01, "upper_concentration": 100.0}
+SMALL_HIERARCHY = {
+    **SMALL,
+    "prior": TwoLevelPrior(concentration=0.01, input_spread=0.1, upper_concentration=100.0),
+}
 
 
 class Model(Protocol):
@@ -64,7 +68,7 @@ class Model(Protocol):
 
 
 class Ours:
-    """ILR or HILR with a fallback."""
+    """ILR or HILR with a global model."""
 
     def __init__(self, model: ILR | HILR, effective_samples: bool) -> None:
         self._model = model
@@ -94,25 +98,25 @@ class Ours:
 
 
 class Identified:
-    """The fallback alone: the honest competitor."""
+    """The global model alone: the honest competitor."""
 
-    def __init__(self, fallback: Fallback) -> None:
-        self._fallback = fallback
+    def __init__(self, model: GlobalModel) -> None:
+        self._model = model
 
     def fit(self, X: FloatArray, Y: FloatArray) -> None:
-        self._fallback = self._fallback.updated(X, Y, np.ones(len(X)))
+        self._model = self._model.updated(X, Y, np.ones(len(X)))
 
     def predict(self, X: FloatArray) -> FloatArray:
-        return self._fallback.predict(X).mean
+        return self._model.predict(X).mean
 
     def interval(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
-        prediction = self._fallback.predict(X)
-        shape = np.sqrt(np.diagonal(self._fallback.noise_shape) * prediction.factor[:, None])
-        half = t.ppf(0.975, self._fallback.dof) * shape
+        prediction = self._model.predict(X)
+        shape = np.sqrt(np.diagonal(self._model.noise_shape) * prediction.factor[:, None])
+        half = t.ppf(0.975, self._model.dof) * shape
         return prediction.mean - half, prediction.mean + half
 
     def predict_one(self, x: FloatArray) -> FloatArray:
-        return self._fallback.predict(x[None]).mean[0]
+        return self._model.predict(x[None]).mean[0]
 
     n_experts = 1
 
@@ -162,10 +166,10 @@ class Peer:
         return self._peer.n_experts
 
 
-def fallback_for(data: DataSet) -> Fallback:
+def global_model_for(data: DataSet) -> GlobalModel:
     """What predicts where no local model has data."""
     if data.robot is None:
-        return LinearFallback()
+        return LinearGlobalModel()
     return IdentifiedDynamics.from_description(load_description(data.robot), gravity=data.gravity)
 
 
@@ -187,7 +191,8 @@ def model_makers(
 
     def ours(kind: type[ILR] | type[HILR], settings: dict[str, object]) -> Callable[[int], Model]:
         return lambda seed: Ours(
-            kind(**settings, fallback=fallback_for(data), random_state=seed), effective_samples
+            kind(**settings, global_model=global_model_for(data), random_state=seed),
+            effective_samples,
         )
 
     makers = {
@@ -196,7 +201,7 @@ def model_makers(
         "hilr_300": ours(HILR, SMALL_HIERARCHY),
     }
     if data.robot is not None:
-        makers["identified"] = lambda seed: Identified(fallback_for(data))
+        makers["identified"] = lambda seed: Identified(global_model_for(data))
     kernels = SharedKernels()
     for peer in _peers.PEERS:
         if peer.available():

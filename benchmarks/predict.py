@@ -40,7 +40,11 @@ ARMS = {"12x4": "wam4", "21x7": "wam7"}
 KEYS = ("us_p50", "us_p99", "far_us_p50", "batch_us", "components", "max_rel_error")
 RATIOS = ("times_rnea", "far_times_near", "batch_gain")
 # As real_data.py has it.
-PRIOR = {"concentration": 100.0, "input_spread": 0.1, "fit_scales": True, "max_iterations": 40}
+CONFIGURATION = {
+    "prior__concentration": 100.0,
+    "prior__input_spread": 0.1,
+    "inference__max_iterations": 40,
+}
 
 
 def main() -> int:
@@ -51,7 +55,7 @@ def main() -> int:
     for size, load in tqdm(loads.items(), desc="fitting", disable=None):
         X, Y = load()
         kind = HILR if options.model == "hilr" else ILR
-        model = kind(MODELS[size], **PRIOR)
+        model = kind(MODELS[size]).set_params(**CONFIGURATION)
         _measure(model.fit(X, Y), X, Y, ARMS[size], report)
     _print_table(report)
     # The largest of all sizes, as one number.

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from _real_data_models import CONFIGURATION, Model, Ours, fallback_for, model_makers
+from _real_data_models import CONFIGURATION, Model, Ours, global_model_for, model_makers
 from _real_data_report import draw, print_table, summary
 from _real_data_sets import REPOSITORY, SETS, Split, add_data_option
 from tqdm import tqdm
@@ -53,7 +53,8 @@ def main() -> int:
         print_table(name, report[name])
         if "ilr" in makers and "extrapolation" in splits:
             split = splits["extrapolation"]
-            model = Ours(ILR(**CONFIGURATION, fallback=fallback_for(data), random_state=0), False)
+            ilr = ILR(**CONFIGURATION, global_model=global_model_for(data), random_state=0)
+            model = Ours(ilr, False)
             model.fit(split.X, split.Y)
             draw(split, model, options.figures / f"real_data_{name}.png")
     print(json.dumps({"benchmark": "real_data", **report}))

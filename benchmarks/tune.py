@@ -17,14 +17,15 @@ import json
 import sys
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from _real_data_models import fallback_for
+from _real_data_models import global_model_for
 from _real_data_sets import SETS, DataSet, Recording, Split, add_data_option
 from tqdm import tqdm
 
 from ilr_dynamics.arrays import FloatArray
-from ilr_dynamics.regression import ILR
+from ilr_dynamics.regression import ILR, BatchInference, Prior
 
 N_BLOCKS = 3
 # Share of the rows in each block, as large as the part that real_data.py keeps for new motions.
@@ -40,7 +41,7 @@ GRID = {
 # Configurations whose worth differs by less than this are taken for equal; blocks differ by more.
 NOISE = 0.05
 
-Choice = dict[str, object]
+Choice = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ def _trial(choice: Choice, data: DataSet, blocks: list[tuple[Split, Split]]) -> 
     errors, seconds = [], []
     for neighbours, new_motions in blocks:
         parameters = _parameters(choice, len(neighbours.X))
-        model = ILR(**parameters, fallback=fallback_for(data), random_state=0)
+        model = ILR(**parameters, global_model=global_model_for(data), random_state=0)
         started = time.process_time()
         model.fit(neighbours.X, neighbours.Y)
         seconds.append(time.process_time() - started)
@@ -126,11 +127,12 @@ def _parameters(choice: Choice, n_samples: int) -> dict[str, object]:
     stated = choice["widths"] == "stated"
     return {
         "n_components": round(n_samples / choice["samples_a_component"]),
-        "input_spread": choice["input_spread"],
-        "concentration": choice["concentration"],
-        "input_strength": 50.0 if stated else None,
-        "fit_scales": "outputs" if stated else True,
-        "max_iterations": 40,
+        "prior": Prior(
+            concentration=choice["concentration"],
+            input_spread=choice["input_spread"],
+            input_strength=50.0 if stated else None,
+        ),
+        "inference": BatchInference(40, fit_scales="outputs" if stated else True),
     }
 
 

@@ -16,7 +16,7 @@ import pytest
 import threadpoolctl
 
 from ilr_dynamics.blas_threads import map_on_threads, one_blas_thread
-from ilr_dynamics.regression import ILR
+from ilr_dynamics.regression import ILR, BatchInference
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 
@@ -139,13 +139,19 @@ def test_a_fit_is_the_same_to_the_bit_whatever_the_number_of_threads():
 
 def fitted(X, threads):
     with threadpoolctl.threadpool_limits(threads, user_api="blas"):
-        return ILR(30, random_state=0, max_iterations=10).fit(X, np.sin(X))
+        return ILR(30, random_state=0, inference=BatchInference(max_iterations=10)).fit(
+            X, np.sin(X)
+        )
 
 
 def test_one_query_needs_no_second_thread():
     """So that the control loop need not ask for what a query of many components costs."""
     X = GENERATOR.normal(size=(4000, 12))
-    predictor = ILR(1000, random_state=0, max_iterations=2).fit(X, X[:, :4]).predictor()
+    predictor = (
+        ILR(1000, random_state=0, inference=BatchInference(max_iterations=2))
+        .fit(X, X[:, :4])
+        .predictor()
+    )
     np.ones((400, 400)) @ np.ones((400, 400))  # the other threads are there
     others = [task for task in Path("/proc/self/task").iterdir() if task.name != own_task()]
     time.sleep(0.2)  # and have stopped waiting for more of it
@@ -172,7 +178,7 @@ def test_without_threadpoolctl_learning_goes_on_and_says_what_is_missing():
 import sys
 sys.modules["threadpoolctl"] = None
 import numpy as np
-from ilr_dynamics.regression import ILR
+from ilr_dynamics.regression import BatchInference, ILR
 x = np.linspace(0.0, 1.0, 20)[:, None]
 print(ILR(2).fit(x, x).predict(x).shape)
 """

@@ -97,7 +97,7 @@ class Predictor(Protocol):
     """Interface of a learned model that the feed-forward needs."""
 
     @property
-    def has_fallback(self) -> bool:
+    def has_global_model(self) -> bool:
         """Whether a global model predicts where no local model has data."""
         ...
 
@@ -172,7 +172,7 @@ class LearnedFeedForward:
             np.concatenate((reference.position, reference.velocity, reference.acceleration))
         )
         # A global model, such as identified dynamics, predicts without any local model too.
-        unknown = 0.0 if self._predictor.has_fallback else prediction.unseen_weight
+        unknown = 0.0 if self._predictor.has_global_model else prediction.unseen_weight
         gate = self._gate.share(unknown, prediction.std)
         torque = prediction.mean
         if gate < 1.0:

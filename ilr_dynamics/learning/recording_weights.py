@@ -16,7 +16,7 @@ import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.regression import effective_sample_weights
-from ilr_dynamics.regression.learner import MixtureLearner
+from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 from ilr_dynamics.regression.scaling import Standardizer
 
 __all__ = ["recording_weights"]
@@ -36,7 +36,7 @@ SELDOM_SLIPS, OFTEN_SLIPS = 0.1, 0.4
 MIN_SHARE_LEFT = 0.2
 
 
-def recording_weights(X: FloatArray, model: MixtureLearner) -> FloatArray:
+def recording_weights(X: FloatArray, model: MixtureRegressor) -> FloatArray:
     """
     Weights of samples in the order of time.
 
@@ -44,9 +44,9 @@ def recording_weights(X: FloatArray, model: MixtureLearner) -> FloatArray:
     ----------
     X : ndarray of shape (n, 3 n_joints)
         Positions, velocities and accelerations.
-    model : MixtureLearner
+    model : MixtureRegressor
         Model that will learn them. Its input scales are the units of distance; if it has no
-        fallback, samples of sticking joints get a smaller weight.
+        global model, samples of sticking joints get a smaller weight.
 
     Returns
     -------
@@ -63,16 +63,17 @@ def recording_weights(X: FloatArray, model: MixtureLearner) -> FloatArray:
     moving = np.concatenate([position, velocity])
     scale = _input_scale(X, model)
     weights = effective_sample_weights(X[:, moving], scale[moving])
-    if model.fallback is None:
+    if model.global_model is None:
         weights *= _informative_share(X[:, velocity] / scale[velocity], weights)
     return weights
 
 
-def _input_scale(X: FloatArray, model: MixtureLearner) -> FloatArray:
+def _input_scale(X: FloatArray, model: MixtureRegressor) -> FloatArray:
     if hasattr(model, "regressors_"):
         return model.regressors_.scaling.scale
     equal = np.ones(len(X))
-    return Standardizer.from_data(X, equal, None, model.input_scale, "input").scale
+    stated = None if model.scaling is None else model.scaling.input_scale
+    return Standardizer.from_data(X, equal, None, stated, "input").scale
 
 
 def _informative_share(velocity: FloatArray, weights: FloatArray) -> FloatArray:

@@ -2,27 +2,43 @@
 # SPDX-License-Identifier: Apache-2.0
 """Infinite local regression: Dirichlet-process mixtures of Bayesian linear regressions."""
 
-from ilr_dynamics.regression.fallback import Fallback, FallbackPrediction
+from typing import TYPE_CHECKING, Any
+
+from ilr_dynamics.regression.batch import BatchInference
 from ilr_dynamics.regression.features import register_features
+from ilr_dynamics.regression.former_names import present_class
+from ilr_dynamics.regression.global_model import GlobalModel, GlobalPrediction
 from ilr_dynamics.regression.hilr import HILR
 from ilr_dynamics.regression.ilr import ILR
-from ilr_dynamics.regression.linear_fallback import LinearFallback
+from ilr_dynamics.regression.linear_global_model import LinearGlobalModel
 from ilr_dynamics.regression.predictor import Prediction, Predictor
-from ilr_dynamics.regression.prior_mean import LinearPriorMean, PriorMean
+from ilr_dynamics.regression.prior import Prior, TwoLevelPrior
 from ilr_dynamics.regression.sample_weights import effective_sample_weights
+from ilr_dynamics.regression.scaling import Scaling
 from ilr_dynamics.regression.snapshot import load_snapshot
+from ilr_dynamics.regression.stochastic import StochasticInference
 
 __all__ = [
     "HILR",
     "ILR",
-    "Fallback",
-    "FallbackPrediction",
-    "LinearFallback",
-    "LinearPriorMean",
+    "BatchInference",
+    "GlobalModel",
+    "GlobalPrediction",
+    "LinearGlobalModel",
     "Prediction",
     "Predictor",
-    "PriorMean",
+    "Prior",
+    "Scaling",
+    "StochasticInference",
+    "TwoLevelPrior",
     "effective_sample_weights",
     "load_snapshot",
     "register_features",
 ]
+
+# Checkers of types would take every name for one of these.
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Answer the names that classes had before, for one minor version."""
+        return globals()[present_class(name, __name__)]

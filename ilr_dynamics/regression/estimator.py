@@ -5,9 +5,12 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Any, Self
 
 from ilr_dynamics.exceptions import InvalidParameterError
+from ilr_dynamics.regression.former_names import present_parameters
+from ilr_dynamics.regression.parameter_group import ParameterGroup
 
 __all__ = ["Estimator"]
 
@@ -19,26 +22,53 @@ class Estimator:
     def _parameter_names(cls) -> list[str]:
         return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
 
+    def _group(self, name: str, value: object) -> ParameterGroup:
+        """Group of parameters that a value stands for; InvalidParameterError if for none."""
+        if not isinstance(value, ParameterGroup):
+            raise InvalidParameterError(f"{name} must be a group of parameters, got {value!r}")
+        return value
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name; `deep` is there for scikit-learn and changes nothing."""
-        return {name: getattr(self, name) for name in self._parameter_names()}
+        """
+        Parameters by name.
+
+        Parameters
+        ----------
+        deep
+            Whether to give those of groups too, as ``group__name``.
+        """
+        parameters = {name: getattr(self, name) for name in self._parameter_names()}
+        groups = [(k, v) for k, v in parameters.items() if isinstance(v, ParameterGroup)]
+        for name, group in groups if deep else []:
+            for inner, value in group.get_params().items():
+                parameters[f"{name}__{inner}"] = value
+        return parameters
 
     def set_params(self, **parameters: Any) -> Self:
         """
-        Set parameters by name.
+        Set parameters by name; those of groups as ``group__name``.
 
         Raises
         ------
         InvalidParameterError
-            If there is no parameter of that name.
+            If there is no parameter of that name, or one of a group is out of range; nothing is
+            changed then.
         """
         known = self._parameter_names()
-        unknown = [name for name in parameters if name not in known]
-        if unknown:
-            raise InvalidParameterError(
-                f"{type(self).__name__} has no parameter {unknown[0]!r}; it has {known}"
-            )
-        for name, value in parameters.items():
+        return self._set(present_parameters(parameters, known, type(self).__name__))
+
+    def _set(self, parameters: Mapping[str, Any]) -> Self:
+        """Set parameters of known names."""
+        changed: dict[str, Any] = {}
+        # Groups first, so that parameters of a group are those of the new one.
+        for name in sorted(parameters, key=lambda name: "__" in name):
+            group, _, inner = name.partition("__")
+            value = parameters[name]
+            if inner:
+                present = changed[group] if group in changed else getattr(self, group)
+                value = self._group(group, present).with_params(**{inner: value})
+            changed[group] = value
+        for name, value in changed.items():
             setattr(self, name, value)
         return self
 
@@ -47,7 +77,7 @@ class Estimator:
         defaults = inspect.signature(type(self).__init__).parameters
         changed = [
             f"{name}={value!r}"
-            for name, value in self.get_params().items()
+            for name, value in self.get_params(deep=False).items()
             if repr(value) != repr(defaults[name].default)
         ]
         return f"{type(self).__name__}({', '.join(changed)})"

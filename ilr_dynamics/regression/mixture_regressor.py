@@ -1,99 +1,244 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What all mixture regressors share: questions to a fitted model, and keeping it in a file."""
+"""Base of the estimators: parameters, learning, and keeping a model in a file."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, Literal, Self
+from dataclasses import fields
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.blas_threads import one_blas_thread
-from ilr_dynamics.exceptions import InvalidParameterError, NotFittedError
-from ilr_dynamics.regression.calibration import SpreadFactors, spread_factors
+from ilr_dynamics.exceptions import InvalidParameterError
+from ilr_dynamics.regression.batch import BatchInference
 from ilr_dynamics.regression.estimator import Estimator
-from ilr_dynamics.regression.fallback import Fallback
-from ilr_dynamics.regression.features import Regressors
-from ilr_dynamics.regression.mixture import MixturePosterior, MixturePrior
-from ilr_dynamics.regression.physical_mixture import PhysicalMixture
-from ilr_dynamics.regression.predictor import Predictor
-from ilr_dynamics.regression.prior_mean import PriorMean
-from ilr_dynamics.regression.scaling import Standardizer
-from ilr_dynamics.regression.transforms import Transforms
-from ilr_dynamics.regression.validation import check_array, check_training_data
+from ilr_dynamics.regression.features import check_features
+from ilr_dynamics.regression.fitted_mixture import FittedMixture, check_coverage
+from ilr_dynamics.regression.former_names import answering_former_names
+from ilr_dynamics.regression.global_model import GlobalModel, check_global_model
+from ilr_dynamics.regression.inference import Inference, IterationCallback
+from ilr_dynamics.regression.inference_state import InferenceResult
+from ilr_dynamics.regression.learner import Knowledge, Learner, calibrated
+from ilr_dynamics.regression.parameter_group import ParameterGroup
+from ilr_dynamics.regression.prior import Prior
+from ilr_dynamics.regression.scaling import Scaling
+from ilr_dynamics.regression.stochastic import StochasticInference
+from ilr_dynamics.regression.validation import (
+    check_choice,
+    check_integer,
+    check_random_state,
+    check_real,
+    check_training_data,
+)
 
 __all__ = ["MixtureRegressor"]
 
-# A component counts as active when it holds more than one sample.
-ACTIVE_COUNT = 1.0
-MAX_CALIBRATION_SAMPLES = 2000
+# Schemes by their short names, with their default parameters.
+INFERENCE: dict[str, Inference] = {
+    "batch": BatchInference(),
+    "stochastic": StochasticInference(),
+}
 
 
-class MixtureRegressor(Estimator):
-    """Base of estimators whose predictive distribution is a mixture of Student-t densities."""
+class MixtureRegressor(FittedMixture, Estimator):
+    """
+    Base of estimators whose predictive distribution is a mixture of Student-t densities.
 
-    transforms_: Transforms
-    prior_: MixturePrior
-    statistics_: FloatArray
-    groups_: IndexArray
-    posterior_: MixturePosterior
+    Parameters
+    ----------
+    n_components
+        How many components one call of `fit` or `partial_fit` may open. Those not needed are
+        closed again.
+    prior
+        Base distribution of the components; None: that of the class, with its defaults.
+    features, degree
+        What the local models are linear in: "linear", "polynomial" (all products of up to
+        `degree` inputs), or a name given to `register_features`. Polynomials grow quickly away
+        from the data: between and beyond them predictions may be far off.
+    global_model
+        Model of few parameters, learned from the same samples, that predicts where no component
+        has data; None: there the prior predicts.
+    learn_residual
+        Whether components learn what the global model leaves of the outputs, instead of the
+        outputs. They then have less to learn, and stray less between motions; but what the global
+        model makes of noisy inputs they cannot put right, so that between neighbouring samples of
+        a recording they are worse.
+    inference
+        `BatchInference` or `StochasticInference`, or "batch" or "stochastic" for their defaults.
+    scaling
+        Physical values that become 0 and 1.
+    calibration_share
+        Share of the samples, at most a half and one drawn of every so many, on which `fit`
+        calibrates the spread with a trial model that has not learned them, before it learns all;
+        0, or fewer than 50 held out: it does not. Later learning keeps the factors found, so
+        calibrate again after much of it.
+    forgetting_factor
+        What earlier samples still weigh after each `partial_fit`, above 0 and at most 1. With 1
+        nothing is forgotten; less follows an arm whose load or friction changes.
+    random_state
+        Seed, or a ``numpy.random.Generator``, or None for a different draw each time.
+
+    Attributes
+    ----------
+    prior_ : MixturePrior
+        Base distribution, in standard units; its scales are the data's choice if the inference
+        fits them.
+    statistics_ : (K, p, p)
+        Scatter of the extended samples [x, features, 1, y] of each component, largest first.
+    groups_ : (K,)
+        Upper component of each; of `ILR` each has its own.
+    posterior_ : MixturePosterior
+        Prior plus statistics.
+    lower_bounds_ : (n_iterations,)
+        Lower bound after each iteration of the newest call, in nats.
+    converged_ : bool
+        Whether the bound settled in the newest call.
+    n_active_ : int
+        Number of components that hold more than one sample.
+    n_samples_ : int
+        Number of samples learned from so far.
+    n_features_in_, n_outputs_ : int
+        Lengths of an input and of an output.
+    global_model_ : GlobalModel or None
+        The global model, with all samples it was given.
+    metadata_ : dict
+        What was saved beside the model; empty unless loaded from a snapshot.
+    """
+
+    default_prior: ClassVar[Prior]
     lower_bounds_: FloatArray
     converged_: bool
-    n_active_: int
-    n_samples_: int
-    n_features_in_: int
-    n_outputs_: int
     metadata_: dict[str, Any]
-    _predictive: PhysicalMixture
 
-    def _set_state(
+    @answering_former_names
+    def __init__(
         self,
-        prior: MixturePrior,
-        statistics: FloatArray,
-        groups: IndexArray,
-        n_samples: int,
-        transforms: Transforms,
+        n_components: int = 300,
+        *,
+        prior: Prior | None = None,
+        features: str = "linear",
+        degree: int = 3,
+        global_model: GlobalModel | None = None,
+        learn_residual: bool = False,
+        inference: Inference | Literal["batch", "stochastic"] = "batch",
+        scaling: Scaling | None = None,
+        calibration_share: float = 0.0,
+        forgetting_factor: float = 1.0,
+        random_state: int | np.random.Generator | None = 0,
     ) -> None:
-        """Take prior, statistics and transforms as what is known; all else follows from them."""
-        posterior = prior.posterior(statistics, groups)
-        self._predictive = PhysicalMixture.from_statistics(prior, statistics, groups, transforms)
-        self.transforms_ = transforms
-        self.prior_ = prior
-        self.statistics_, self.groups_ = statistics, groups
-        self.posterior_ = posterior
-        self.n_samples_ = n_samples
-        self.n_active_ = int(np.sum(prior.counts(statistics) > ACTIVE_COUNT))
-        self.n_features_in_, self.n_outputs_ = prior.n_inputs, prior.n_outputs
+        self.n_components = n_components
+        self.prior = prior
+        self.features = features
+        self.degree = degree
+        self.global_model = global_model
+        self.learn_residual = learn_residual
+        self.inference = inference
+        self.scaling = scaling
+        self.calibration_share = calibration_share
+        self.forgetting_factor = forgetting_factor
+        self.random_state = random_state
 
-    @property
-    def regressors_(self) -> Regressors:
-        """Inputs in physical units to regressors in standard units."""
-        return self.transforms_.regressors
+    def _group(self, name: str, value: object) -> ParameterGroup:
+        """Group of parameters that a value stands for, by default or by a short name."""
+        if name == "prior" and value is None:
+            return self.default_prior
+        if name == "scaling" and value is None:
+            return Scaling()
+        if name == "inference" and isinstance(value, str):
+            check_choice(value, name, tuple(INFERENCE))
+            return INFERENCE[value]
+        return super()._group(name, value)
 
-    @property
-    def output_scaling_(self) -> Standardizer:
-        """Outputs in physical to standard units."""
-        return self.transforms_.outputs
+    def _learner(self) -> Learner:
+        """Parameters, checked before any work is done, whether they will be used or not."""
+        check_integer(self.n_components, "n_components", 1)
+        check_integer(self.degree, "degree", 1)
+        check_features(self.features)
+        model = check_global_model(self.global_model)
+        check_choice(self.learn_residual, "learn_residual", (True, False))
+        if self.learn_residual and model is None:
+            raise InvalidParameterError(
+                "learn_residual is True: expected a global_model that leaves something, got None"
+            )
+        check_real(self.calibration_share, "calibration_share", at_least=0.0, at_most=0.5)
+        check_real(self.forgetting_factor, "forgetting_factor", above=0.0, at_most=1.0)
+        check_random_state(self.random_state)
+        values = {field.name: getattr(self, field.name) for field in fields(Learner)}
+        groups = {n: self._group(n, values[n]) for n in ("prior", "inference", "scaling")}
+        # A prior of two levels would make the model another one.
+        _check_type("prior", groups["prior"], type(self.default_prior), exactly=True)
+        _check_type("inference", groups["inference"], Inference)
+        _check_type("scaling", groups["scaling"], Scaling)
+        return Learner(**{**values, **groups})
 
-    @property
-    def prior_mean_(self) -> PriorMean | None:
-        """The prior mean function of the first fit."""
-        return self.transforms_.baseline.prior_mean
+    @one_blas_thread
+    def fit(
+        self,
+        X: ArrayLike,
+        Y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        callback: IterationCallback | None = None,
+    ) -> Self:
+        """
+        Learn from data alone, forgetting what was learned before.
 
-    @property
-    def fallback_(self) -> Fallback | None:
-        """The global model, with all samples it was given."""
-        return self.transforms_.baseline.fallback
+        Parameters
+        ----------
+        X : (n, n_inputs)
+            Inputs, in physical units.
+        Y : (n, n_outputs)
+            Outputs, in physical units.
+        sample_weight : (n,), optional
+            How many samples each row counts for.
+        callback
+            Called after each iteration with (iteration, max_iterations, bound per sample).
 
-    @property
-    def spread_factors_(self) -> SpreadFactors:
-        """Factors on standard deviations that `calibrate` found."""
-        return self.transforms_.spread
+        Raises
+        ------
+        InvalidDataError
+            If the arrays are malformed or do not fit together.
+        InvalidParameterError
+            If a parameter is out of range.
+        """
+        learner = self._learner()
+        X, Y, weights = check_training_data(X, Y, sample_weight)
+        knowledge, result = learner.learn(X, Y, weights, callback)
+        self.metadata_ = {}
+        return self._learned(knowledge, result)
+
+    @one_blas_thread
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        Y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        callback: IterationCallback | None = None,
+    ) -> Self:
+        """
+        Learn from new data on top of what is known: the posterior becomes the prior.
+
+        Components are opened where the present ones do not explain the new samples. Scaling and
+        features stay those of the first call. Parameters as in `fit`.
+        """
+        if not self.__sklearn_is_fitted__():
+            return self.fit(X, Y, sample_weight, callback=callback)
+        learner = self._learner()
+        X, Y, weights = check_training_data(
+            X, Y, sample_weight, self.n_features_in_, self.n_outputs_
+        )
+        return self._learned(*learner.update(self._knowledge, X, Y, weights, callback))
+
+    def _learned(self, knowledge: Knowledge, result: InferenceResult) -> Self:
+        self._know(knowledge)
+        self.lower_bounds_, self.converged_ = result.lower_bounds, result.converged
+        return self
 
     @one_blas_thread
     def calibrate(self, X: ArrayLike, Y: ArrayLike, coverage: float = 0.95) -> Self:
@@ -101,7 +246,7 @@ class MixtureRegressor(Estimator):
         Scale the spread so that intervals cover what they say on samples not learned.
 
         Call it with a new recording before `partial_fit` learns it. Components and the unseen
-        component (the fallback) are calibrated apart, each on the samples that are its own and
+        component (the global model) are calibrated apart, each on the samples that are its own and
         only if there are at least 50; `spread_factors_` holds what was found, and later learning
         keeps it.
 
@@ -122,148 +267,10 @@ class MixtureRegressor(Estimator):
             If the coverage does not lie between 0 and 1.
         """
         self._check_fitted()
-        _check_coverage(coverage)
+        check_coverage(coverage)
         X, Y, _ = check_training_data(X, Y, None, self.n_features_in_, self.n_outputs_)
-        # As many as tell a quantile to half a percent, evenly spaced.
-        chosen = np.arange(0, X.shape[0], max(1, X.shape[0] // MAX_CALIBRATION_SAMPLES))
-        X, Y = X[chosen], Y[chosen]
-        outcomes = self._predictive.outcomes(X, Y)
-        spread = spread_factors(outcomes, coverage, self.spread_factors_)
-        transforms = replace(self.transforms_, spread=spread)
-        self._set_state(self.prior_, self.statistics_, self.groups_, self.n_samples_, transforms)
+        self._know(calibrated(self._knowledge, X, Y, coverage))
         return self
-
-    @one_blas_thread
-    def predict(
-        self,
-        X: ArrayLike,
-        return_std: bool = False,
-        mode: Literal["mean", "mode"] = "mean",
-    ) -> FloatArray | tuple[FloatArray, FloatArray]:
-        """
-        Predict outputs.
-
-        Parameters
-        ----------
-        X : (n, n_inputs)
-            Inputs.
-        return_std
-            Whether to return the standard deviation too.
-        mode
-            "mean": the mixture's mean and spread. "mode": those of the most probable component
-            alone, for relations that jump or have several branches.
-
-        Returns
-        -------
-        mean : (n, n_outputs)
-        std : (n, n_outputs)
-            Only if `return_std`.
-
-        Raises
-        ------
-        NotFittedError
-            Before the first fit.
-        InvalidDataError
-            If X is malformed or has another number of columns than the training data.
-        """
-        if mode not in ("mean", "mode"):
-            raise InvalidParameterError(f"mode must be 'mean' or 'mode', got {mode!r}")
-        X = self._checked_inputs(X)
-        mean, std = self._predictive.mean_and_std(X, most_probable=mode == "mode")
-        return (mean, std) if return_std else mean
-
-    @one_blas_thread
-    def predict_components(self, X: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """
-        Predict with every component apart, for relations with several branches.
-
-        Parameters
-        ----------
-        X : (n, n_inputs)
-            Inputs.
-
-        Returns
-        -------
-        weights : (n, K + 1)
-            Share of each component; the last is the one not yet seen.
-        means : (n, K + 1, n_outputs)
-        covariances : (n, K + 1, n_outputs, n_outputs)
-        """
-        X = self._checked_inputs(X)
-        return self._predictive.components(X)
-
-    @one_blas_thread
-    def predict_interval(
-        self, X: ArrayLike, coverage: float = 0.95
-    ) -> tuple[FloatArray, FloatArray]:
-        """
-        Central intervals of each output: quantiles of the predictive mixture.
-
-        Parameters
-        ----------
-        X : (n, n_inputs)
-            Inputs.
-        coverage
-            Probability inside the interval, between 0 and 1.
-
-        Returns
-        -------
-        lower, upper : (n, n_outputs)
-        """
-        _check_coverage(coverage)
-        X = self._checked_inputs(X)
-        return self._predictive.interval(X, coverage)
-
-    @one_blas_thread
-    def log_predictive_density(self, X: ArrayLike, Y: ArrayLike) -> FloatArray:
-        """Log p(y | x) (n,) of inputs (n, n_inputs) and outputs (n, n_outputs), in nats.
-
-        The density is one over the physical units of Y: the scaling's Jacobian is included.
-        """
-        self._check_fitted()
-        X, Y, _ = check_training_data(X, Y, None, self.n_features_in_, self.n_outputs_)
-        return self._predictive.log_density(X, Y)
-
-    @one_blas_thread
-    def responsibilities(self, X: ArrayLike) -> FloatArray:
-        """Share (n, K + 1) of each component at inputs (n, n_inputs); the last is the unseen."""
-        X = self._checked_inputs(X)
-        return self._predictive.weights(X)
-
-    @one_blas_thread
-    def input_regions(self) -> tuple[FloatArray, FloatArray]:
-        """
-        Where in the input space the local models lie.
-
-        Returns
-        -------
-        centres : (K, n_inputs)
-            Locations of the components' inputs, in physical units.
-        covariances : (K, n_inputs, n_inputs)
-            Covariances of their predictive distribution.
-        """
-        self._check_fitted()
-        return self._predictive.input_regions()
-
-    def score(self, X: ArrayLike, Y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Coefficient of determination, mean over the outputs, as in scikit-learn's regressors."""
-        self._check_fitted()
-        X, Y, weights = check_training_data(
-            X, Y, sample_weight, self.n_features_in_, self.n_outputs_
-        )
-        error = np.average((Y - self.predict(X)) ** 2, axis=0, weights=weights)
-        centre = np.average(Y, axis=0, weights=weights)
-        spread = np.average((Y - centre) ** 2, axis=0, weights=weights)
-        # An output that never changes has nothing to explain; scikit-learn scores it the same.
-        constant = np.where(error > 0.0, 0.0, 1.0)
-        explained = 1.0 - error / np.where(spread > 0.0, spread, 1.0)
-        return float(np.mean(np.where(spread > 0.0, explained, constant)))
-
-    @one_blas_thread
-    def predictor(self) -> Predictor:
-        """Return what predicts one input at a time, for control loops; later fits leave it be."""
-        self._check_fitted()
-        return self._predictive.predictor()
 
     def save(
         self, path: str | os.PathLike[str], metadata: Mapping[str, Any] | None = None
@@ -292,21 +299,8 @@ class MixtureRegressor(Estimator):
         self._check_fitted()
         write_model(path, self, self.metadata_ if metadata is None else metadata)
 
-    def _checked_inputs(self, X: ArrayLike) -> FloatArray:
-        self._check_fitted()
-        return check_array(X, "X", self.n_features_in_)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        """Answer scikit-learn's `check_is_fitted`."""
-        return hasattr(self, "posterior_")
-
-    def _check_fitted(self) -> None:
-        if not self.__sklearn_is_fitted__():
-            raise NotFittedError(
-                f"this {type(self).__name__} has not seen data yet: call fit or partial_fit first"
-            )
-
-
-def _check_coverage(coverage: float) -> None:
-    if not 0.0 < coverage < 1.0:
-        raise InvalidParameterError(f"coverage must lie between 0 and 1, got {coverage!r}")
+def _check_type(name: str, value: object, expected: type, *, exactly: bool = False) -> None:
+    if type(value) is expected or (not exactly and isinstance(value, expected)):
+        return
+    raise InvalidParameterError(f"{name} must be of type {expected.__name__}, got {value!r}")

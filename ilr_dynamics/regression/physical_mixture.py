@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The predictive mixture in physical units, with what is known beside it."""
+"""The predictive distribution in physical units: the mixture and the global model together."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Self
 import numpy as np
 
 from ilr_dynamics.arrays import FloatArray, IndexArray
-from ilr_dynamics.regression.baseline import BaselinePrediction
 from ilr_dynamics.regression.calibration import Outcomes
 from ilr_dynamics.regression.component_predictions import (
     ComponentPredictions,
@@ -21,6 +20,7 @@ from ilr_dynamics.regression.component_predictions import (
     most_probable_only,
     with_unseen_prediction,
 )
+from ilr_dynamics.regression.global_model import GlobalPrediction
 from ilr_dynamics.regression.mixture import MixturePrior
 from ilr_dynamics.regression.neighbourhoods import relevant_predictions
 from ilr_dynamics.regression.predictive import PredictiveMixture
@@ -41,7 +41,7 @@ class PhysicalMixture:
     mixture
         Predictive distribution in standard units.
     transforms
-        Between physical and standard units, and what the mixture is added to.
+        Between physical and standard units, with the global model.
     """
 
     mixture: PredictiveMixture
@@ -57,14 +57,12 @@ class PhysicalMixture:
     ) -> Self:
         """Evaluate what does not depend on the query, of components in order."""
         mixture = PredictiveMixture.from_components(prior.predictive(statistics, groups))
-        fallback = transforms.baseline.fallback
-        if fallback is not None:
+        model = transforms.global_model
+        if model is not None:
             scale = transforms.outputs.scale
-            mixture = mixture.with_unseen(
-                fallback.noise_shape / np.outer(scale, scale), fallback.dof
-            )
-            if transforms.baseline.learn_residual:
-                unlearned = fallback.uninformative_variance / scale**2
+            mixture = mixture.with_unseen(model.noise_shape / np.outer(scale, scale), model.dof)
+            if transforms.learn_residual:
+                unlearned = model.uninformative_variance / scale**2
                 mixture = mixture.with_added_noise(np.diag(unlearned))
         spread = transforms.spread
         mixture = mixture.with_spread(spread.components, spread.unseen)
@@ -75,43 +73,43 @@ class PhysicalMixture:
     ) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviation (n, d), or those of the most probable component alone."""
         means, variances = np.empty((2, X.shape[0], self.mixture.n_outputs))
-        beside = self.transforms.baseline.predict(X)
-        for rows, mixture, predictions in self._relevant_predictions(X, beside):
+        everywhere = self.transforms.global_prediction(X)
+        for rows, mixture, predictions in self._relevant_predictions(X, everywhere):
             used = most_probable_only(predictions) if most_probable else predictions
             means[rows], variances[rows] = mean_and_variance(mixture, used)
         return (
-            self._physical(means, beside),
+            self._physical(means, everywhere),
             np.sqrt(variances) * self.transforms.outputs.scale,
         )
 
     def interval(self, X: FloatArray, coverage: float) -> tuple[FloatArray, FloatArray]:
         """Central interval (n, d) of each output."""
         lower, upper = np.empty((2, X.shape[0], self.mixture.n_outputs))
-        beside = self.transforms.baseline.predict(X)
-        for rows, mixture, predictions in self._relevant_predictions(X, beside):
+        everywhere = self.transforms.global_prediction(X)
+        for rows, mixture, predictions in self._relevant_predictions(X, everywhere):
             lower[rows], upper[rows] = interval(mixture, predictions, coverage)
-        return self._physical(lower, beside), self._physical(upper, beside)
+        return self._physical(lower, everywhere), self._physical(upper, everywhere)
 
     def outcomes(self, X: FloatArray, Y: FloatArray) -> list[Outcomes]:
-        """Outputs beside what is predicted of them, for calibration."""
-        beside = self.transforms.baseline.predict(X)
-        outputs, spread = self._standard(Y, beside), self.transforms.spread
+        """Outputs everywhere what is predicted of them, for calibration."""
+        everywhere = self.transforms.global_prediction(X)
+        outputs, spread = self._standard(Y, everywhere), self.transforms.spread
         return [
             Outcomes.of(mixture, predictions, outputs[rows], spread)
-            for rows, mixture, predictions in self._relevant_predictions(X, beside)
+            for rows, mixture, predictions in self._relevant_predictions(X, everywhere)
         ]
 
     def components(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Weights (n, K + 1), means (n, K + 1, d) and covariances (n, K + 1, d, d) of all."""
-        beside = self.transforms.baseline.predict(X)
-        blocks = [block for _, block in self._predictions(X, beside)]
+        everywhere = self.transforms.global_prediction(X)
+        blocks = [block for _, block in self._predictions(X, everywhere)]
         scale = self.transforms.outputs.scale
         covariances = self.mixture.covariances() * np.outer(scale, scale)
         factors = np.concatenate([block.factors for block in blocks])
         means = np.concatenate([block.means for block in blocks])
         return (
             np.concatenate([block.weights for block in blocks]),
-            self._physical(means, beside),
+            self._physical(means, everywhere),
             factors[:, :, None, None] * covariances,
         )
 
@@ -122,11 +120,11 @@ class PhysicalMixture:
 
     def log_density(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Log p(y | x) (n,), over the physical units of Y."""
-        beside = self.transforms.baseline.predict(X)
-        outputs = self._standard(Y, beside)
+        everywhere = self.transforms.global_prediction(X)
+        outputs = self._standard(Y, everywhere)
         densities = [
             log_conditional_density(self.mixture, block, outputs[rows])
-            for rows, block in self._predictions(X, beside)
+            for rows, block in self._predictions(X, everywhere)
         ]
         return np.concatenate(densities) - float(np.sum(np.log(self.transforms.outputs.scale)))
 
@@ -147,50 +145,43 @@ class PhysicalMixture:
         return Predictor(self.mixture, self.transforms, self.mixture.screening)
 
     def _relevant_predictions(
-        self, X: FloatArray, beside: BaselinePrediction
+        self, X: FloatArray, everywhere: GlobalPrediction | None
     ) -> Iterator[tuple[IndexArray, PredictiveMixture, ComponentPredictions]]:
         """Some rows of inputs, the part of the mixture that matters, and what it says."""
         U = self.transforms.regressors(X)
         for rows, mixture, predictions in relevant_predictions(self.mixture, U):
-            yield rows, mixture, self._completed(predictions, rows, beside)
+            yield rows, mixture, self._completed(predictions, rows, everywhere)
 
     def _predictions(
-        self, X: FloatArray, beside: BaselinePrediction
+        self, X: FloatArray, everywhere: GlobalPrediction | None
     ) -> Iterator[tuple[slice, ComponentPredictions]]:
         """A block of rows of inputs at a time, and what all components say."""
         start = 0
         for block in self.mixture.predictions(self.transforms.regressors(X)):
             rows = slice(start, start + block.log_weights.shape[0])
-            yield rows, self._completed(block, rows, beside)
+            yield rows, self._completed(block, rows, everywhere)
             start = rows.stop
 
     def _completed(
         self,
         predictions: ComponentPredictions,
         rows: IndexArray | slice,
-        beside: BaselinePrediction,
+        everywhere: GlobalPrediction | None,
     ) -> ComponentPredictions:
-        """Let the unseen component say what the fallback does, if there is one."""
-        if beside.unseen is None:
+        """Let the unseen component predict what the global model does, if there is one."""
+        if everywhere is None:
             return predictions
-        mean = beside.unseen.mean[rows] - self._offsets(beside, rows)
-        mean /= self.transforms.outputs.scale
-        return with_unseen_prediction(predictions, mean, beside.unseen.factor[rows])
+        mean = self._standard(everywhere.mean, everywhere)[rows]
+        return with_unseen_prediction(predictions, mean, everywhere.factor[rows])
 
-    def _standard(self, Y: FloatArray, beside: BaselinePrediction) -> FloatArray:
-        """Outputs (n, d) in the units of the mixture, without what is added to it."""
-        return np.asarray((Y - self._offsets(beside)) / self.transforms.outputs.scale)
+    def _standard(self, Y: FloatArray, everywhere: GlobalPrediction | None) -> FloatArray:
+        """Outputs (n, d) in the units of the mixture."""
+        origin = self.transforms.origin(everywhere)
+        return np.asarray((Y - origin) / self.transforms.outputs.scale)
 
-    def _physical(self, outputs: FloatArray, beside: BaselinePrediction) -> FloatArray:
-        """Outputs (n, ..., d) of the mixture in physical units, with what is added to it."""
-        physical = self.transforms.outputs.inverse_transform(outputs)
-        if beside.added is None:
-            return physical
-        return physical + (beside.added if physical.ndim == 2 else beside.added[:, None, :])
-
-    def _offsets(
-        self, beside: BaselinePrediction, rows: IndexArray | slice = slice(None)
-    ) -> FloatArray:
-        """What outputs (n, d) or (d,) are where the mixture's are zero, in physical units."""
-        location = self.transforms.outputs.location
-        return location if beside.added is None else location + beside.added[rows]
+    def _physical(self, outputs: FloatArray, everywhere: GlobalPrediction | None) -> FloatArray:
+        """Outputs (n, ..., d) of the mixture in physical units."""
+        origin = self.transforms.origin(everywhere)
+        if outputs.ndim > origin.ndim > 1:
+            origin = origin[:, None, :]
+        return np.asarray(outputs * self.transforms.outputs.scale + origin)

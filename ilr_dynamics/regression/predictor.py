@@ -25,9 +25,10 @@ from ilr_dynamics.regression.validation import MAX_STANDARD_VALUE
 
 __all__ = ["Prediction", "Predictor"]
 
-# Weight of the unseen component up to which the fallback, which costs as much as all local models
-# together, is not asked: what it says may then be a hundred deviations away without being felt.
-NEGLIGIBLE_FALLBACK = 1e-9
+# Weight of the unseen component up to which the global model, which costs as much as all local
+# models together, is left out: its mean may then be a hundred deviations away and make no
+# difference.
+NEGLIGIBLE = 1e-9
 
 
 class Prediction(NamedTuple):
@@ -44,7 +45,7 @@ class Prediction(NamedTuple):
         The component with the largest weight; -1 for the unseen one.
     unseen_weight
         Weight of the component not yet seen: how much of this prediction is the prior's, or the
-        fallback's if there is one.
+        global model's if there is one.
     """
 
     mean: FloatArray
@@ -73,7 +74,7 @@ class Predictor:
     mixture
         Predictive distribution in standard units.
     transforms
-        Between physical and standard units, and what the mixture is added to.
+        Between physical and standard units, with the global model.
     screening
         Bounds of the distances of its components.
     """
@@ -85,7 +86,8 @@ class Predictor:
         self._mixture = mixture
         self._regressors = transforms.regressors
         self._inputs = transforms.regressors.scaling
-        self._outputs, self._baseline = transforms.outputs, transforms.baseline
+        self._outputs, self._global_model = transforms.outputs, transforms.global_model
+        self._learn_residual = transforms.learn_residual
         n_inputs, n_regressors = self._inputs.location.size, mixture.maps.shape[2]
         self._is_linear = n_regressors == n_inputs + 1
         self._pairs = upper_triangle(n_inputs + 1)
@@ -101,9 +103,9 @@ class Predictor:
         return type(self), self._parts
 
     @property
-    def has_fallback(self) -> bool:
+    def has_global_model(self) -> bool:
         """Whether a global model predicts where no component has data."""
-        return self._baseline.fallback is not None
+        return self._global_model is not None
 
     @property
     def n_inputs(self) -> int:
@@ -143,21 +145,22 @@ class Predictor:
         means = means.reshape(-1, n_outputs)
         widening = rows(self._mixture.widening_coefficients).dot(products)
         widening += 1.0
-        prior_mean, fallback = self._baseline.prior_mean, self._baseline.fallback
-        added = prior_mean(x[None])[0] if prior_mean is not None else 0.0
+        model, added = self._global_model, None
         # The unseen component is the last of all, and of the chosen ones.
         unseen_weight = float(weights[-1])
-        if fallback is not None:
-            if unseen_weight > NEGLIGIBLE_FALLBACK:
-                prediction = fallback.predict(x[None])
-                if self._baseline.learn_residual:
+        if model is not None:
+            if unseen_weight > NEGLIGIBLE:
+                prediction = model.predict(x[None])
+                residual = -self._outputs.location
+                if self._learn_residual:
                     added = prediction.mean[0]
-                residual = prediction.mean[0] - added - self._outputs.location
+                else:
+                    residual = prediction.mean[0] + residual
                 means[-1], widening[-1] = residual / self._outputs.scale, prediction.factor[0]
             else:
                 weights[-1] = 0.0
-                if self._baseline.learn_residual:
-                    added = fallback.expected(x[None])[0]
+                if self._learn_residual:
+                    added = model.expected(x[None])[0]
         mean = weights.dot(means)
         # Spread around the mixture's mean, not E[y^2] - mean^2: no cancellation.
         means -= mean
@@ -172,7 +175,7 @@ class Predictor:
         std *= self._outputs.scale
         best = weights.argmax()
         return Prediction(
-            mean=mean + added,
+            mean=mean if added is None else mean + added,
             std=std,
             component=int(chosen[best]) if best < weights.size - 1 else -1,
             unseen_weight=unseen_weight,

@@ -41,7 +41,7 @@ def unpack_predictor(
     LookupError, TypeError, ValueError
         If something is missing or does not fit together.
     SnapshotError
-        If the prior mean or the fallback is of a class that is not known here.
+        If the global model is of a class that is not known here.
     """
     shapes = {name: array.shape for name, array in arrays.items()}
     n, d, q = (*shapes.get("maps", ()), 0, 0, 0)[:3]

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Physical units to standard units and back."""
+"""Scaling of inputs and outputs: physical units to standard units and back."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError
+from ilr_dynamics.regression.parameter_group import ParameterGroup
 
-__all__ = ["Standardizer"]
+__all__ = ["Scaling", "Standardizer"]
 
 
 @dataclass(frozen=True)
@@ -98,3 +99,23 @@ def _checked(value: ArrayLike, size: int, name: str) -> FloatArray:
             f"{name} must be one finite number or {size} of them, got {array.tolist()}"
         )
     return np.array(np.broadcast_to(array, (size,)))
+
+
+@dataclass(frozen=True, repr=False)
+class Scaling(ParameterGroup):
+    """
+    Physical values that become 0 and 1, each as one number or one for each column.
+
+    None: mean and deviation of the first data. Give them where the first data may hardly move.
+    Where residuals are learned the outputs' are of these, and their location is 0.
+
+    Parameters
+    ----------
+    input_location, input_scale, output_location, output_scale
+        In physical units; scales are positive.
+    """
+
+    input_location: ArrayLike | None = None
+    input_scale: ArrayLike | None = None
+    output_location: ArrayLike | None = None
+    output_scale: ArrayLike | None = None

@@ -19,14 +19,21 @@ import numpy as np
 from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.blas_threads import one_blas_thread
 from ilr_dynamics.exceptions import IlrDynamicsError, SnapshotError
+from ilr_dynamics.regression.batch import BatchInference
+from ilr_dynamics.regression.former_names import FORMER_NAMES
 from ilr_dynamics.regression.hierarchy import HierarchicalPrior
 from ilr_dynamics.regression.hilr import HILR
 from ilr_dynamics.regression.ilr import ILR
+from ilr_dynamics.regression.learner import Knowledge
 from ilr_dynamics.regression.matrix_normal_wishart import MatrixNormalWishart
 from ilr_dynamics.regression.mixture import MixturePrior
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 from ilr_dynamics.regression.normal_wishart import NormalWishart
+from ilr_dynamics.regression.parameter_group import ParameterGroup
+from ilr_dynamics.regression.prior import Prior, TwoLevelPrior
+from ilr_dynamics.regression.scaling import Scaling
 from ilr_dynamics.regression.snapshot_file import read_snapshot, write_snapshot
+from ilr_dynamics.regression.stochastic import StochasticInference
 from ilr_dynamics.regression.transforms import pack_transforms, unpack_transforms
 from ilr_dynamics.regression.validation import check_integer
 
@@ -36,6 +43,13 @@ __all__ = ["load_snapshot", "write_model"]
 MAX_SHOWN = 500
 
 MODEL_CLASSES: dict[str, type[MixtureRegressor]] = {"ILR": ILR, "HILR": HILR}
+# Parameters of stochastic inference alone.
+STOCHASTIC = ["batch_size", "step_delay", "step_rate"]
+# Groups of parameters.
+GROUPS: dict[str, type[ParameterGroup]] = {
+    group.__name__: group
+    for group in (Prior, TwoLevelPrior, BatchInference, StochasticInference, Scaling)
+}
 
 # Sums of outer products are positive semidefinite, but for rounding.
 ROUNDING = 1e-8
@@ -68,8 +82,8 @@ def write_model(
         "class": type(model).__name__,
         "parameters": {
             name: _jsonable(value)
-            for name, value in model.get_params().items()
-            if name not in ("prior_mean", "fallback")  # kept among the transforms
+            for name, value in model.get_params(deep=False).items()
+            if name != "global_model"  # kept among the transforms
         },
         "transforms": transforms,
         "n_samples": model.n_samples_,
@@ -108,7 +122,7 @@ def load_snapshot(path: str | os.PathLike[str]) -> MixtureRegressor:
 def _model(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> MixtureRegressor:
     # What overflows is told by the prediction below.
     with np.errstate(all="ignore"):
-        model = MODEL_CLASSES[header["class"]](**header["parameters"])
+        model = _with_parameters(MODEL_CLASSES[header["class"]](), header["parameters"])
         prior, statistics, groups = _checked_state(arrays, hierarchical=isinstance(model, HILR))
         transforms = unpack_transforms(
             header["transforms"],
@@ -118,22 +132,35 @@ def _model(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> Mixtu
         )
         if transforms.regressors.n_inputs != prior.n_inputs:
             raise ValueError(f"the input scaling must hold {prior.n_inputs} locations and scales")
-        # As it was before the first fit, so that another fit counts no sample twice.
-        stated = transforms.baseline.discounted(0.0)
-        model.set_params(prior_mean=stated.prior_mean, fallback=stated.fallback)
+        if transforms.global_model is not None:
+            # As it was before the first fit, so that another fit counts no sample twice.
+            model.global_model = transforms.global_model.discounted(0.0)
         if arrays["lower_bounds"].ndim != 1:
             raise ValueError("lower_bounds must have one dimension")
         model.lower_bounds_ = arrays["lower_bounds"]
         model.converged_ = bool(header["converged"])
         model.metadata_ = dict(header["metadata"])
         n_samples = check_integer(header["n_samples"], "n_samples", 1)
-        model._set_state(prior, statistics, groups, n_samples, transforms)
+        model._know(Knowledge(prior, statistics, groups, n_samples, transforms))
         prediction = model.predict(transforms.regressors.scaling.location[None], return_std=True)
         if not np.all(np.isfinite(prediction)):
             raise ValueError("what the model predicts is not finite")
         # What single predictions are made of has more that can overflow; the model keeps it.
         model.predictor()
     return model
+
+
+def _with_parameters(model: MixtureRegressor, parameters: Mapping[str, Any]) -> MixtureRegressor:
+    """Set the parameters that a file holds, also under the names of before."""
+    present = {name: _from_jsonable(value) for name, value in dict(parameters).items()}
+    return model.set_params(**_from_former(present) if "max_iterations" in present else present)
+
+
+def _from_former(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters under present names, from those that files held before they had groups."""
+    unused = ["merge"] if parameters["inference"] == "stochastic" else STOCHASTIC
+    used = {name: value for name, value in parameters.items() if name not in unused}
+    return {FORMER_NAMES.get(name, name): value for name, value in used.items()}
 
 
 def _checked_state(
@@ -203,11 +230,24 @@ _GATE_FIELDS = ("mean", "kappa", "inverse_scale", "dof")
 _REGRESSION_FIELDS = ("mean", "column_precision", "inverse_scale", "dof")
 
 
+def _from_jsonable(value: Any) -> Any:
+    """Value of a parameter, or group of parameters, from what `_jsonable` made of it."""
+    if not isinstance(value, dict):
+        return value
+    return GROUPS[value["type"]](**{key: v for key, v in value.items() if key != "type"})
+
+
 def _jsonable(value: Any) -> Any:
     """Parameters as JSON; a generator's state is not kept, so a loaded model draws afresh."""
     if isinstance(value, np.random.Generator):
         return None
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
+    if isinstance(value, ParameterGroup):
+        kind = type(value)
+        if GROUPS.get(kind.__name__) is not kind:
+            raise SnapshotError(f"{kind.__name__} cannot be saved; expected one of {list(GROUPS)}")
+        parameters = {name: _jsonable(v) for name, v in value.get_params().items()}
+        return {"type": kind.__name__, **parameters}
     json.dumps(value)
     return value

@@ -19,104 +19,88 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.regression.batch import BatchInference
 from ilr_dynamics.regression.expectation import Expectation
-from ilr_dynamics.regression.inference import (
-    FitScales,
-    InferenceResult,
-    IterationCallback,
-    Learning,
-    variational_bayes,
-)
+from ilr_dynamics.regression.inference import Inference, IterationCallback
+from ilr_dynamics.regression.inference_state import InferenceResult, InferenceState
+from ilr_dynamics.regression.validation import check_integer, check_real
 
-__all__ = ["StepSchedule", "stochastic_variational_bayes"]
+__all__ = ["StochasticInference"]
 
 
-@dataclass(frozen=True)
-class StepSchedule:
+@dataclass(frozen=True, repr=False)
+class StochasticInference(Inference):
     """
-    How much each minibatch counts.
+    Natural-gradient steps over minibatches, then one iteration over all samples.
+
+    The lower bounds it finds are estimates, the mean over the minibatches of a pass, but for the
+    last, which is exact. Parameters as those of `Inference`, and these.
 
     Parameters
     ----------
     batch_size
         Samples in a minibatch.
-    delay
-        Slows down the first steps; at least 0.
-    rate
-        How soon old minibatches are forgotten, above 0.5 and at most 1: then the steps add up to
-        infinity and their squares do not.
+    step_delay, step_rate
+        Of the steps (t + delay)^(-rate), t = 1, 2, ..., by which minibatches count. The delay, at
+        least 0, slows down the first steps; the rate, above 0.5 and at most 1 so that the steps
+        add up to infinity and their squares do not, says how soon old minibatches are forgotten.
     """
 
-    batch_size: int
-    delay: float
-    rate: float
+    batch_size: int = 1000
+    step_delay: float = 1.0
+    step_rate: float = 0.7
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        super().__post_init__()
+        check_integer(self.batch_size, "batch_size", 1)
+        check_real(self.step_delay, "step_delay", at_least=0.0)
+        check_real(self.step_rate, "step_rate", above=0.5, at_most=1.0)
 
     def step(self, index: int) -> float:
         """Size of step `index` (0, 1, ...), between 0 and 1."""
-        return float((index + 1.0 + self.delay) ** -self.rate)
+        return float((index + 1.0 + self.step_delay) ** -self.step_rate)
 
-
-def stochastic_variational_bayes(
-    Z: FloatArray,
-    weights: FloatArray,
-    learning: Learning,
-    *,
-    schedule: StepSchedule,
-    generator: np.random.Generator,
-    max_passes: int,
-    tolerance: float,
-    fit_scales: FitScales = False,
-    fit_concentration: bool = False,
-    callback: IterationCallback | None = None,
-) -> InferenceResult:
-    """
-    Natural-gradient steps over minibatches, then one iteration over all samples.
-
-    Parameters
-    ----------
-    Z, weights, learning, tolerance, fit_scales, fit_concentration, callback
-        As for `variational_bayes`; `tolerance` is for the mean bound of a pass.
-    schedule
-        Minibatches and steps.
-    generator
-        Source of randomness of the minibatches.
-    max_passes
-        Passes over the samples at most, the last one included.
-
-    Returns
-    -------
-    InferenceResult
-        Its lower bounds are estimates, the mean over the minibatches of a pass, but for the last,
-        which is exact.
-    """
-    total_weight = float(np.sum(weights))
-    n_batches = max(1, round(Z.shape[0] / schedule.batch_size))
-    bounds: list[float] = []
-    converged = False
-    step_index = 0
-    learning = learning.arranged()
-    for completed in range(max_passes - 1):
-        estimates = []
-        for rows in np.array_split(generator.permutation(Z.shape[0]), n_batches):
-            forms = learning.posterior.expected_log_joint_forms()
-            share = total_weight / float(np.sum(weights[rows]))
-            expectation = Expectation(Z[rows], weights[rows], learning.prior.n_inputs)
-            log_normalizer, of_batch = expectation(forms, learning.names, of_all=True)
-            entropy = share * (log_normalizer - float(np.vdot(forms, of_batch)))
-            # With all samples in one batch there is nothing to average over.
-            step = schedule.step(step_index) if n_batches > 1 else 1.0
-            new = (1.0 - step) * learning.new + step * share * of_batch
-            learning = replace(learning, new=new).arranged()
-            estimates.append(entropy + learning.log_evidence() - learning.constant)
-            step_index += 1
-        learning = learning.with_scales_refitted(fit_scales, fit_concentration).fully_united()
-        bounds.append(float(np.mean(estimates)))
-        if callback is not None:
-            callback(completed + 1, max_passes, bounds[-1] / total_weight)
-        if completed > 0 and abs(bounds[-1] - bounds[-2]) <= tolerance * total_weight:
-            converged = True
-            break
-    final = variational_bayes(
-        Z, weights, learning, max_iterations=1, tolerance=tolerance, callback=None
-    )
-    return replace(final, lower_bounds=np.append(bounds, final.lower_bounds), converged=converged)
+    def run(
+        self,
+        Z: FloatArray,
+        weights: FloatArray,
+        state: InferenceState,
+        generator: np.random.Generator,
+        callback: IterationCallback | None = None,
+    ) -> InferenceResult:
+        """As `Inference.run`; the tolerance is for the mean bound of a pass."""
+        total_weight = float(np.sum(weights))
+        n_batches = max(1, round(Z.shape[0] / self.batch_size))
+        bounds: list[float] = []
+        converged = False
+        step_index = 0
+        state = state.arranged()
+        for completed in range(self.max_iterations - 1):
+            estimates = []
+            for rows in np.array_split(generator.permutation(Z.shape[0]), n_batches):
+                forms = state.posterior.expected_log_joint_forms()
+                share = total_weight / float(np.sum(weights[rows]))
+                expectation = Expectation(Z[rows], weights[rows], state.prior.n_inputs)
+                log_normalizer, of_batch = expectation(forms, state.names, of_all=True)
+                entropy = share * (log_normalizer - float(np.vdot(forms, of_batch)))
+                # With all samples in one batch there is nothing to average over.
+                step = self.step(step_index) if n_batches > 1 else 1.0
+                new = (1.0 - step) * state.new + step * share * of_batch
+                state = replace(state, new=new).arranged()
+                estimates.append(entropy + state.log_evidence() - state.constant)
+                step_index += 1
+            state = state.with_scales_refitted(
+                self.fit_scales, self.fit_concentration
+            ).fully_united()
+            bounds.append(float(np.mean(estimates)))
+            if callback is not None:
+                callback(completed + 1, self.max_iterations, bounds[-1] / total_weight)
+            if completed > 0 and abs(bounds[-1] - bounds[-2]) <= self.tolerance * total_weight:
+                converged = True
+                break
+        last = BatchInference(1, self.tolerance, fit_scales=False)
+        final = last.run(Z, weights, state, generator)
+        return replace(
+            final, lower_bounds=np.append(bounds, final.lower_bounds), converged=converged
+        )

@@ -1,28 +1,33 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What stands between physical units and the mixture, to the contents of a file and back."""
+"""Transforms between physical units and the mixture: scaling, features and the global model."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.exceptions import SnapshotError
-from ilr_dynamics.regression.baseline import Baseline
 from ilr_dynamics.regression.calibration import SpreadFactors
-from ilr_dynamics.regression.fallback import FALLBACKS, check_fallback_fits
 from ilr_dynamics.regression.features import Regressors
-from ilr_dynamics.regression.prior_mean import name_of_prior_mean, prior_mean_from_arrays
+from ilr_dynamics.regression.global_model import (
+    GlobalModel,
+    GlobalPrediction,
+    check_global_model_fits,
+    global_model_from_arrays,
+    name_of,
+)
 from ilr_dynamics.regression.scaling import Standardizer
 from ilr_dynamics.regression.validation import check_integer
 
 __all__ = ["Transforms", "pack_transforms", "unpack_transforms"]
 
-PRIOR_MEAN = "prior_mean."
+GLOBAL_MODEL = "global_model."
+# Its name in files of before.
 FALLBACK = "fallback."
 # Beyond all units anyone measures in: the squares of such numbers stay finite.
 MAX_SCALE = 1e30
@@ -38,23 +43,52 @@ class Transforms:
     regressors
         Inputs in physical units to regressors in standard units.
     outputs
-        Outputs in physical to standard units.
-    baseline
-        What is known beside the mixture, in physical units.
+        Outputs in physical to standard units; of residuals if these are learned.
+    global_model
+        Prediction of the unseen component, in physical units; None: that of the base prior.
+    learn_residual
+        Whether the mixture learned what the global model leaves, so that its mean is added.
     spread
         Factors on standard deviations, found by calibration.
     """
 
     regressors: Regressors
     outputs: Standardizer
-    baseline: Baseline = Baseline()
+    global_model: GlobalModel | None = None
+    learn_residual: bool = False
     spread: SpreadFactors = SpreadFactors()
+
+    def residual(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        """What the mixture learns of outputs Y (n, d) at inputs X (n, m), in physical units."""
+        if not self.learn_residual:
+            return Y
+        assert self.global_model is not None
+        return self.global_model.residual(X, Y)
+
+    def global_prediction(self, X: FloatArray) -> GlobalPrediction | None:
+        """What the global model, if there is one, predicts at inputs X (n, m)."""
+        return None if self.global_model is None else self.global_model.predict(X)
+
+    def origin(self, prediction: GlobalPrediction | None) -> FloatArray:
+        """Outputs (n, d) or (d,), in physical units, where those of the mixture are zero."""
+        if prediction is None or not self.learn_residual:
+            return self.outputs.location
+        return self.outputs.location + prediction.mean
+
+    def updated(self, X: FloatArray, Y: FloatArray, weights: FloatArray, kept: float) -> Self:
+        """Let the global model learn further samples; earlier ones weigh `kept` as much."""
+        if self.global_model is None:
+            return self
+        model = self.global_model if kept == 1.0 else self.global_model.discounted(kept)
+        model = model.updated(X, Y, weights)
+        check_global_model_fits(model, X, Y.shape[1])
+        return replace(self, global_model=model)
 
 
 def pack_transforms(transforms: Transforms) -> tuple[dict[str, Any], dict[str, FloatArray]]:
     """Header, of what JSON can hold, and arrays by name; SnapshotError if none can be made."""
     arrays: dict[str, FloatArray] = {}
-    regressors, baseline = transforms.regressors, transforms.baseline
+    regressors, model = transforms.regressors, transforms.global_model
     for name, scaling in (
         ("input", regressors.scaling),
         ("feature", regressors.feature_scaling),
@@ -68,17 +102,13 @@ def pack_transforms(transforms: Transforms) -> tuple[dict[str, Any], dict[str, F
     header: dict[str, Any] = {
         "features": regressors.features,
         "degree": regressors.degree,
-        "prior_mean": None,
-        "fallback": None,
+        "global_model": None if model is None else name_of(model),
+        "learn_residual": transforms.learn_residual,
         "spread": [transforms.spread.components, transforms.spread.unseen],
-        "learn_residual": baseline.learn_residual,
     }
-    if baseline.prior_mean is not None:
-        header["prior_mean"] = name_of_prior_mean(baseline.prior_mean)
-        arrays.update(_prefixed(PRIOR_MEAN, baseline.prior_mean.arrays()))
-    if baseline.fallback is not None:
-        header["fallback"] = FALLBACKS.name_of(baseline.fallback)
-        arrays.update(_prefixed(FALLBACK, baseline.fallback.arrays()))
+    if model is not None:
+        for name, array in model.arrays().items():
+            arrays[GLOBAL_MODEL + name] = np.asarray(array, dtype=float)
     return header, arrays
 
 
@@ -90,7 +120,7 @@ def unpack_transforms(
     n_outputs: int,
 ) -> Transforms:
     """
-    Take regressors, output scaling, prior mean and fallback from a file.
+    Take the transforms from a file.
 
     Parameters
     ----------
@@ -104,7 +134,7 @@ def unpack_transforms(
     LookupError, TypeError, ValueError
         If something is missing or does not fit together.
     SnapshotError
-        If the prior mean or the fallback is of a class that is not known here.
+        If the global model is of a class that is not known here, or the model has a prior mean.
     """
     inputs = _scaling(arrays, "input")
     features, degree = str(header["features"]), check_integer(header["degree"], "degree", 1)
@@ -118,33 +148,35 @@ def unpack_transforms(
     outputs = _scaling(arrays, "output")
     if outputs.location.size != n_outputs:
         raise ValueError(f"the output scaling must hold {n_outputs} locations and scales")
-    prior_mean, fallback = None, None
-    if header["prior_mean"] is not None:
-        prior_mean = prior_mean_from_arrays(
-            str(header["prior_mean"]), _without_prefix(PRIOR_MEAN, arrays)
-        )
-        if np.shape(prior_mean(inputs.location[None])) != (1, n_outputs):
-            raise ValueError("the prior mean does not fit the inputs and outputs of the model")
-    if header["fallback"] is not None:
-        fallback = FALLBACKS.make(str(header["fallback"]), _without_prefix(FALLBACK, arrays))
-        check_fallback_fits(fallback, inputs.location[None], n_outputs)
+    model = _global_model(header, arrays)
+    if model is not None:
+        check_global_model_fits(model, inputs.location[None], n_outputs)
     learn_residual = header.get("learn_residual", False)
-    if not isinstance(learn_residual, bool):
-        raise ValueError(f"learn_residual is {learn_residual!r}, expected true or false")
-    baseline = Baseline(prior_mean, fallback, learn_residual)
-    return Transforms(regressors, outputs, baseline, _spread(header["spread"]))
+    if not isinstance(learn_residual, bool) or (learn_residual and model is None):
+        raise ValueError(
+            f"learn_residual is {learn_residual!r}; expected true or false, and false without a "
+            "global model"
+        )
+    return Transforms(regressors, outputs, model, learn_residual, _spread(header["spread"]))
 
 
-def _prefixed(prefix: str, arrays: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-    return {prefix + name: np.asarray(array, dtype=float) for name, array in arrays.items()}
-
-
-def _without_prefix(prefix: str, arrays: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-    return {
-        name.removeprefix(prefix): array
-        for name, array in arrays.items()
-        if name.startswith(prefix)
-    }
+def _global_model(
+    header: Mapping[str, Any], arrays: Mapping[str, FloatArray]
+) -> GlobalModel | None:
+    """Take the global model from a file, under its present name or under that of before."""
+    if header.get("prior_mean") is not None:
+        raise SnapshotError(
+            "the model has a prior mean function, which models no longer have: learn it again "
+            "with a global model (global_model=..., learn_residual=True; docs/python.md shows one)"
+        )
+    if "fallback" in header:
+        name, prefix = header["fallback"], FALLBACK
+    else:
+        name, prefix = header["global_model"], GLOBAL_MODEL
+    if name is None:
+        return None
+    parts = {key.removeprefix(prefix): a for key, a in arrays.items() if key.startswith(prefix)}
+    return global_model_from_arrays(str(name), parts)
 
 
 def _spread(values: Any) -> SpreadFactors:

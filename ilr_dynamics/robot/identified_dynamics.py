@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.blas_threads import one_blas_thread
 from ilr_dynamics.exceptions import InvalidDataError
-from ilr_dynamics.regression import Fallback, FallbackPrediction
+from ilr_dynamics.regression import GlobalModel, GlobalPrediction
 from ilr_dynamics.robot.description import RobotDescription
 from ilr_dynamics.robot.dynamics_regressor import (
     SLOWEST,
@@ -46,7 +46,7 @@ BLOCK_ROWS = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class IdentifiedDynamics(Fallback):
+class IdentifiedDynamics(GlobalModel):
     """
     Identified inverse dynamics over inputs [q, qd, qdd]; `from_description` makes one.
 
@@ -202,25 +202,25 @@ class IdentifiedDynamics(Fallback):
             moments=factor * self.moments,
         )
 
-    def predict(self, X: FloatArray) -> FallbackPrediction:
+    def predict(self, X: FloatArray) -> GlobalPrediction:
         """Predict torques at [q, qd, qdd] X (n_samples, 3 n)."""
         if len(X) == 1:
             # No limit on threads: BLAS uses one for so little, and setting it takes time.
             return self._predict(X)
         with one_blas_thread:
             parts = [self._predict(X[rows]) for rows in _blocks(len(X))]
-        return FallbackPrediction(
+        return GlobalPrediction(
             np.concatenate([part.mean for part in parts]),
             np.concatenate([part.factor for part in parts]),
         )
 
-    def _predict(self, X: FloatArray) -> FallbackPrediction:
+    def _predict(self, X: FloatArray) -> GlobalPrediction:
         """Predict as `predict` does, for one block of samples."""
         columns = self._regressor(X)
         doubt = self._posterior.variance(columns)
         doubt /= self._noise
         # One factor for all joints, as in the mixture: the largest, which is conservative.
-        return FallbackPrediction(
+        return GlobalPrediction(
             self._posterior.expected(columns), 1.0 + np.maximum.reduce(doubt, axis=1)
         )
 

@@ -79,8 +79,8 @@ def test_parameters_of_the_node_give_its_model(bag_of_four_joints, tmp_path):
     settings = replace(learning_settings(values), directories=None)
     of_the_node, _ = learn_from_recording(bag_of_four_joints, settings)
     np.testing.assert_array_equal(model.statistics_, of_the_node.statistics_)
-    assert model.input_scale[:4] == values["learning.position_scale"]
-    assert model.fallback_.name == "identified_dynamics"
+    assert model.scaling.input_scale[:4] == values["learning.position_scale"]
+    assert model.global_model_.name == "identified_dynamics"
 
 
 def test_options_have_their_way_over_the_parameters(bag_of_four_joints, tmp_path):
@@ -90,7 +90,7 @@ def test_options_have_their_way_over_the_parameters(bag_of_four_joints, tmp_path
     model = load_snapshot(output)
     assert (model.n_components, model.random_state) == (3, 5)
     # Of what identified dynamics leave of the torques.
-    assert model.output_scale == [RESIDUAL_SHARE * scale for scale in (4.0, 8.0, 2.0, 2.0)]
+    assert model.scaling.output_scale == [RESIDUAL_SHARE * scale for scale in (4.0, 8.0, 2.0, 2.0)]
 
 
 def test_dynamics_of_an_arm_are_identified(bag_of_four_joints, tmp_path):
@@ -99,8 +99,8 @@ def test_dynamics_of_an_arm_are_identified(bag_of_four_joints, tmp_path):
         output = tmp_path / f"model{len(models)}.npz"
         assert main([str(bag_of_four_joints), "-o", str(output), "--components", "3", *arm]) == 0
         models.append(load_snapshot(output))
-    assert models[0].fallback_ is None
-    assert models[1].fallback_.seen > 0.0
+    assert models[0].global_model_ is None
+    assert models[1].global_model_.seen > 0.0
 
 
 def parse(*options):

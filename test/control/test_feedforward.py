@@ -29,9 +29,9 @@ class Prediction(NamedTuple):
 class SumOfInputs:
     """A model whose torque is the sum of the inputs at every joint."""
 
-    def __init__(self, unseen_weight, has_fallback=False):
+    def __init__(self, unseen_weight, has_global_model=False):
         self.unseen_weight = unseen_weight
-        self.has_fallback = has_fallback
+        self.has_global_model = has_global_model
 
     def query(self, x):
         return Prediction(np.full(4, x.sum()), np.full(4, 0.5), 7, self.unseen_weight)
@@ -74,7 +74,7 @@ def test_unknown_region_falls_back_to_the_physics(model):
 
 
 def test_a_model_with_dynamics_of_its_own_is_used_where_no_component_has_data(model):
-    learned = SumOfInputs(0.9, has_fallback=True)
+    learned = SumOfInputs(0.9, has_global_model=True)
     answer = LearnedFeedForward(learned, GATE, RigidBodyFeedForward(model))(STATE)
     np.testing.assert_allclose(answer.torque, 1.8)
     assert (answer.gate, answer.unseen_weight) == (1.0, 0.9)

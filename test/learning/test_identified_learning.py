@@ -37,21 +37,21 @@ def test_far_from_all_data_it_speaks_as_rigid_bodies_do(samples):
     np.testing.assert_allclose(model.predict(far), expected, rtol=0.02, atol=1.0)
 
 
-def test_without_a_robot_there_is_no_fallback(samples):
+def test_without_a_robot_there_is_no_global_model(samples):
     model, _ = learn(samples, replace(SETTINGS, robot=None))
-    assert model.fallback_ is None
+    assert model.global_model_ is None
 
 
 def test_later_recordings_inform_it_too(samples):
     model, _ = learn(samples, SETTINGS)
     newer, _ = learn(samples, SETTINGS, model)
-    assert newer.fallback_.seen == 2.0 * model.fallback_.seen == 600.0
+    assert newer.global_model_.seen == 2.0 * model.global_model_.seen == 600.0
 
 
 def test_a_driver_that_carries_the_weight_leaves_none_to_the_model(samples):
     light = replace(samples, driver_compensates_gravity=True, Y=0.0 * samples.Y)
     model, _ = learn(light, replace(SETTINGS, driver_compensates_gravity=True))
-    assert not np.any(model.fallback_.gravity)
+    assert not np.any(model.global_model_.gravity)
 
 
 def test_another_number_of_joints_and_unknown_robots_are_refused(samples):
@@ -65,9 +65,9 @@ def test_what_one_update_forgets_the_next_one_keeps(samples):
     model, _ = learn(samples, SETTINGS)
     forgetting = replace(SETTINGS, model={**SETTINGS.model, "forgetting_factor": 0.01})
     changed, _ = learn(samples, forgetting, model)
-    assert changed.fallback_.seen == pytest.approx(0.01 * 300.0 + 300.0)
+    assert changed.global_model_.seen == pytest.approx(0.01 * 300.0 + 300.0)
     newer, _ = learn(samples, SETTINGS, changed)
-    assert newer.fallback_.seen == pytest.approx(changed.fallback_.seen + 300.0)
+    assert newer.global_model_.seen == pytest.approx(changed.global_model_.seen + 300.0)
 
 
 def test_torques_are_scaled_as_stated_where_nothing_is_left_to_be_learned(samples):

@@ -25,7 +25,7 @@ from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker, MarkerArray
 
 from ilr_dynamics.cli.ros_domain import OwnDomain
-from ilr_dynamics.regression import ILR
+from ilr_dynamics.regression import ILR, Prior
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 from ilr_dynamics_msgs.msg import ControllerState
@@ -212,7 +212,7 @@ def known_model() -> ILR:
     X[:, :4] = POSTURE + 0.3 * generator.normal(size=(400, 4))
     X[:, 4:] = 0.5 * generator.normal(size=(400, 8))
     Y = np.stack([MODEL.inverse_dynamics(x[:4], x[4:8], x[8:]) for x in X])
-    return ILR(12, input_spread=0.4, random_state=0).fit(X, Y)
+    return ILR(12, random_state=0, prior=Prior(input_spread=0.4)).fit(X, Y)
 
 
 def test_pictures_come_no_faster_than_asked(bench):

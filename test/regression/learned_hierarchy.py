@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from ilr_dynamics.regression import HILR
+from ilr_dynamics.regression import HILR, BatchInference, TwoLevelPrior
 
 
 def hierarchy_along_a_path(n_inputs):
@@ -14,4 +14,8 @@ def hierarchy_along_a_path(n_inputs):
     X = np.stack([np.sin((0.5 + 0.2 * k) * s + k) for k in range(n_inputs)], axis=1)
     X += 0.01 * generator.normal(size=X.shape)
     Y = np.stack([np.sin(3.0 * s), X[:, 0] * X[:, 3]], axis=1)
-    return HILR(80, concentration=2.0, input_spread=0.1, max_iterations=8).fit(X, Y), X
+    return HILR(
+        80,
+        prior=TwoLevelPrior(concentration=2.0, input_spread=0.1),
+        inference=BatchInference(max_iterations=8),
+    ).fit(X, Y), X

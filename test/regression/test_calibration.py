@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm
 
 from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError
-from ilr_dynamics.regression import ILR, LinearFallback, load_snapshot
+from ilr_dynamics.regression import ILR, BatchInference, LinearGlobalModel, load_snapshot
 from ilr_dynamics.regression.calibration import Outcomes, SpreadFactors, spread_factors
 
 
@@ -86,9 +86,9 @@ def test_calibrating_again_changes_little(model):
     assert model.spread_factors_.components == pytest.approx(once.components, rel=0.02)
 
 
-def test_the_fallback_is_calibrated_on_samples_that_are_its_own():
+def test_the_global_model_is_calibrated_on_samples_that_are_its_own():
     X, Y = samples(500, 0)
-    model = ILR(n_components=20, fallback=LinearFallback()).fit(X, Y)
+    model = ILR(n_components=20, global_model=LinearGlobalModel()).fit(X, Y)
     X, Y = samples(500, 1, low=30.0, high=60.0)
     model.calibrate(X, Y + 100.0)
     assert model.spread_factors_.components == 1.0
@@ -118,7 +118,7 @@ def test_a_share_of_the_samples_calibrates_and_is_learned_too():
     generator = np.random.default_rng(5)
     X = generator.normal(size=(600, 6)) * np.exp(generator.normal(size=(1, 6)))
     Y = np.sin(X @ generator.normal(size=(6, 2)))
-    settings = {"n_components": 150, "max_iterations": 10}
+    settings = {"n_components": 150, "inference": BatchInference(max_iterations=10)}
     plain = ILR(**settings).fit(X, Y)
     calibrated = ILR(**settings, calibration_share=0.1).fit(X, Y)
     assert calibrated.n_samples_ == 600

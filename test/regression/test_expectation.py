@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
+from ilr_dynamics.regression import Prior
 from ilr_dynamics.regression import expectation as expectation_module
 from ilr_dynamics.regression.expectation import LEAF_SIZE, Expectation
 from ilr_dynamics.regression.initialization import assignment_statistics
 from ilr_dynamics.regression.matrix_normal_wishart import MatrixNormalWishart
 from ilr_dynamics.regression.mixture import MixturePrior, extend
 from ilr_dynamics.regression.normal_wishart import NormalWishart
-from ilr_dynamics.regression.priors import isotropic_prior
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -40,9 +40,7 @@ class ManyComponents:
         X += 0.02 * generator.normal(size=X.shape)
         self.Z = extended(X, np.sin(3.0 * t)[:, None] + 0.05 * generator.normal(size=(n, 1)))
         self.weights = generator.uniform(0.2, 2.0, n)
-        self.prior = isotropic_prior(
-            3,
-            1,
+        self.prior = Prior(
             concentration=5.0,
             input_spread=0.1,
             input_strength=5.0,
@@ -50,7 +48,7 @@ class ManyComponents:
             noise_std=0.1,
             noise_strength=2.0,
             slope_scale=1.0,
-        )
+        ).base_distribution(3, 0, 1)
         labels = (t / 6.0 * n_components).astype(int)
         labels = generator.permutation(n_components)[labels]
         self.statistics = assignment_statistics(self.Z, self.weights, labels, n_components)

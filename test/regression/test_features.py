@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 from naive_predictive import input_predictive
 
 from ilr_dynamics.exceptions import InvalidParameterError, SnapshotError
-from ilr_dynamics.regression import ILR, Predictor, features, load_snapshot, register_features
+from ilr_dynamics.regression import (
+    ILR,
+    BatchInference,
+    Predictor,
+    Prior,
+    features,
+    load_snapshot,
+    register_features,
+)
 from ilr_dynamics.regression.features import MAX_FEATURES, Regressors
 from ilr_dynamics.regression.scaling import Standardizer
 
@@ -82,8 +90,12 @@ def test_one_component_with_cubic_features_is_bayesian_linear_regression():
     X = generator.uniform(1.0, 5.0, (60, 1))
     Y = X**3 - 4.0 * X**2 + generator.normal(size=X.shape)
     weights = generator.uniform(0.3, 2.0, 60)
-    settings = {"noise_std": 0.3, "slope_scale": 2.0, "noise_strength": 4.0}
-    model = ILR(1, features="polynomial", fit_scales=False, **settings).fit(X, Y, weights)
+    model = ILR(
+        1,
+        features="polynomial",
+        prior=Prior(noise_std=0.3, slope_scale=2.0, noise_strength=4.0),
+        inference=BatchInference(fit_scales=False),
+    ).fit(X, Y, weights)
     x = model.regressors_.scaling.transform(X)[:, 0]
     y = model.output_scaling_.transform(Y)[:, 0]
     U = np.column_stack([x, x**2, x**3, np.ones(60)])
@@ -133,7 +145,7 @@ def test_expected_log_densities_take_features_into_account(curved):
     components = naive.components_of(model.posterior_.gate, model.posterior_.regression)
     forms = model.posterior_.expected_log_joint_forms()
     counts = list(model.prior_.counts(model.statistics_))
-    sticks = naive.sticks(counts, model.concentration)
+    sticks = naive.sticks(counts, model.prior_.concentration)
     for u, y in zip(U, outputs, strict=True):
         z = np.concatenate([u, y])
         for k, c in enumerate(components):

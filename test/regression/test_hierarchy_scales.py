@@ -9,8 +9,8 @@ from hierarchy_problem import Problem, small_prior
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ilr_dynamics.regression import Prior
 from ilr_dynamics.regression.hierarchy import HierarchicalPrior
-from ilr_dynamics.regression.priors import isotropic_prior
 
 SEEDS = st.integers(0, 2**32 - 1)
 SCALES = st.floats(0.02, 5.0)
@@ -22,10 +22,7 @@ def test_refitting_the_scales_never_lowers_their_evidence(
     seed, m, d, spread, centre, upper, noise, slope
 ):
     generator = np.random.default_rng(seed)
-    base = isotropic_prior(
-        m,
-        d,
-        n_features=1,
+    base = Prior(
         concentration=1.0,
         input_spread=spread,
         input_strength=generator.uniform(0.5, 20.0),
@@ -33,7 +30,7 @@ def test_refitting_the_scales_never_lowers_their_evidence(
         noise_std=noise,
         noise_strength=generator.uniform(0.5, 20.0),
         slope_scale=slope,
-    )
+    ).base_distribution(m, 1, d)
     guess = HierarchicalPrior(base.gate, base.regression, 1.0, 1.0, (spread / upper) ** 2)
     problem = Problem(seed, m, d, 1, groups=generator.integers(0, 3, 5), n=12)
     prior = guess

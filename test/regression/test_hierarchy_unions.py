@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.special import xlogy
 
+from ilr_dynamics.regression import Prior
 from ilr_dynamics.regression.hierarchy import HierarchicalPrior
 from ilr_dynamics.regression.merging import merge_components
-from ilr_dynamics.regression.priors import isotropic_prior
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -80,9 +80,7 @@ def pieces(slopes, centres=(-2.0, -1.0, 1.0, 2.0)):
 
 @pytest.fixture(scope="module")
 def prior_of_pieces():
-    base = isotropic_prior(
-        1,
-        1,
+    base = Prior(
         concentration=0.1,
         input_spread=0.2,
         input_strength=1.0,
@@ -90,7 +88,7 @@ def prior_of_pieces():
         noise_std=0.1,
         noise_strength=2.0,
         slope_scale=1.0,
-    )
+    ).base_distribution(1, 0, 1)
     return HierarchicalPrior(base.gate, base.regression, 0.1, 0.1, 0.04)
 
 

@@ -8,15 +8,22 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.signal import sawtooth
 
-from ilr_dynamics.regression import HILR, load_snapshot
+from ilr_dynamics.regression import (
+    HILR,
+    BatchInference,
+    Scaling,
+    StochasticInference,
+    TwoLevelPrior,
+    load_snapshot,
+)
 from ilr_dynamics.regression.hierarchy import HierarchicalPrior
-from ilr_dynamics.regression.inference import start, variational_bayes
+from ilr_dynamics.regression.inference_state import initial_state
 from ilr_dynamics.regression.initialization import assignment_statistics
 from ilr_dynamics.regression.matrix_normal_wishart import MatrixNormalWishart
 from ilr_dynamics.regression.normal_wishart import NormalWishart
 
 SEEDS = st.integers(0, 2**32 - 1)
-SCALES = {"input_location": 0.0, "input_scale": 1.0, "output_location": 0.0, "output_scale": 1.0}
+STANDARD = Scaling(input_location=0.0, input_scale=1.0, output_location=0.0, output_scale=1.0)
 GROUPS = np.array([0, 0, 1, 2, 2])
 N_DRAWS = 20_000
 SMALLEST_SHARE = 0.003
@@ -32,7 +39,9 @@ def wave(n, m=1, d=1, seed=0):
 
 @pytest.fixture(scope="module")
 def hierarchy(motion):
-    return HILR(n_components=20, random_state=3, max_iterations=60).fit(*motion)
+    return HILR(n_components=20, random_state=3, inference=BatchInference(max_iterations=60)).fit(
+        *motion
+    )
 
 
 class Problem:
@@ -70,10 +79,9 @@ class Problem:
     def learn(self, rows=slice(None), weights=None, previous=None, max_iterations=1):
         weights = self.weights[rows] if weights is None else weights
         previous = self.previous if previous is None else previous
-        learning = start(weights, self.prior, self.prior, previous, self.initial, GROUPS)
-        return variational_bayes(
-            self.Z[rows], weights, learning, max_iterations=max_iterations, tolerance=1e-12
-        )
+        state = initial_state(weights, self.prior, self.prior, previous, self.initial, GROUPS)
+        inference = BatchInference(max_iterations, tolerance=1e-12, fit_scales=False)
+        return inference.run(self.Z[rows], weights, state, np.random.default_rng(0))
 
     def naive_groups(self, scatter):
         """Groups and the counts in each after the samples that the statistics came from."""
@@ -120,15 +128,16 @@ def test_bound_never_falls_in_fit_and_partial_fit(
     weights = np.random.default_rng(seed).uniform(0.2, 3.0, 200)
     model = HILR(
         n_components=10,
-        concentration=concentration,
-        upper_concentration=upper_concentration,
-        input_spread=spread,
-        upper_centre_spread=upper_spread,
-        noise_std=noise,
-        fit_scales=fit_scales,
-        merge=merge,
-        tolerance=1e-4,
-        max_iterations=40,
+        prior=TwoLevelPrior(
+            concentration=concentration,
+            upper_concentration=upper_concentration,
+            input_spread=spread,
+            upper_centre_spread=upper_spread,
+            noise_std=noise,
+        ),
+        inference=BatchInference(
+            fit_scales=fit_scales, merge=merge, tolerance=1e-4, max_iterations=40
+        ),
     )
     for rows in (slice(0, 140), slice(140, 200)):
         model.partial_fit(X[rows], Y[rows], weights[rows])
@@ -140,18 +149,18 @@ def fitted_with_draws(m, d):
     """A model in standard units, its prior, and draws of all that it integrates over."""
     model = HILR(
         n_components=6,
-        concentration=3.0,
-        upper_concentration=3.0,
-        input_spread=0.5,
-        input_strength=10.0,
-        centre_spread=0.6,
-        upper_centre_spread=0.8,
-        noise_std=0.05,
-        noise_strength=10.0,
-        fit_scales=False,
-        merge=True,
-        max_iterations=30,
-        **SCALES,
+        prior=TwoLevelPrior(
+            concentration=3.0,
+            upper_concentration=3.0,
+            input_spread=0.5,
+            input_strength=10.0,
+            centre_spread=0.6,
+            upper_centre_spread=0.8,
+            noise_std=0.05,
+            noise_strength=10.0,
+        ),
+        inference=BatchInference(30, fit_scales=False, merge=True),
+        scaling=STANDARD,
     ).fit(*wave(150, m, d, seed=m))
     h = naive.hyperparameters_of(model.prior_)
     samples, weights = naive.samples_of(model.statistics_, m, m)
@@ -219,7 +228,9 @@ def test_predictions_are_averages_over_draws_from_the_posterior(sizes):
 
 def test_predictive_density_integrates_to_one():
     X, Y = wave(200)
-    model = HILR(n_components=12, max_iterations=40).fit(X, 5.0 + 30.0 * Y)
+    model = HILR(n_components=12, inference=BatchInference(max_iterations=40)).fit(
+        X, 5.0 + 30.0 * Y
+    )
     for x in (-1.5, 0.0, 4.0, 50.0):
         mean, std = model.predict([[x]], return_std=True)
 
@@ -238,13 +249,15 @@ def test_one_component_is_bayesian_linear_regression(motion):
     X, Y = motion
     model = HILR(
         n_components=1,
-        noise_std=0.3,
-        slope_scale=2.0,
-        noise_strength=4.0,
-        input_strength=3.0,
-        centre_spread=0.5,
-        upper_centre_spread=0.8,
-        fit_scales=False,
+        prior=TwoLevelPrior(
+            noise_std=0.3,
+            slope_scale=2.0,
+            noise_strength=4.0,
+            input_strength=3.0,
+            centre_spread=0.5,
+            upper_centre_spread=0.8,
+        ),
+        inference=BatchInference(fit_scales=False),
     ).fit(X, Y)
     assert model.statistics_.shape[0] == model.n_upper_ == 1
     A, B = model.regressors_.scaling.transform(X), model.output_scaling_.transform(Y)
@@ -307,7 +320,9 @@ def test_predictions_follow_translated_and_scaled_inputs_and_outputs(hierarchy, 
 
 def test_a_loaded_model_says_the_same_bits_and_learns_on_to_the_same_bits(motion, tmp_path):
     X, Y = motion
-    model = HILR(n_components=10, max_iterations=20, random_state=2).fit(X[:200], Y[:200])
+    model = HILR(n_components=10, random_state=2, inference=BatchInference(max_iterations=20)).fit(
+        X[:200], Y[:200]
+    )
     model.save(tmp_path / "model.npz")
     loaded = load_snapshot(tmp_path / "model.npz")
     assert isinstance(loaded, HILR)
@@ -354,12 +369,9 @@ def test_with_one_component_batches_add_up_to_one_fit():
     weights = generator.uniform(0.1, 3.0, 90)
     settings = {
         "n_components": 1,
-        "concentration": 1e-6,
-        "upper_concentration": 1e-6,
-        "input_spread": 2.0,
-        "fit_scales": False,
-        "merge": True,
-        **SCALES,
+        "prior": TwoLevelPrior(concentration=1e-6, upper_concentration=1e-6, input_spread=2.0),
+        "inference": BatchInference(fit_scales=False, merge=True),
+        "scaling": STANDARD,
     }
     whole = HILR(**settings).fit(X, Y, weights)
     parts = HILR(**settings)
@@ -371,7 +383,7 @@ def test_with_one_component_batches_add_up_to_one_fit():
 
 def test_every_sample_is_counted_once(motion):
     X, Y = motion
-    model = HILR(n_components=10, max_iterations=20, random_state=1)
+    model = HILR(n_components=10, random_state=1, inference=BatchInference(max_iterations=20))
     for first in range(0, 400, 100):
         model.partial_fit(X[first : first + 100], Y[first : first + 100])
     Z = np.column_stack([model.regressors_(X), model.output_scaling_.transform(Y)])
@@ -389,7 +401,7 @@ def test_what_opens_later_begins_apart_from_the_slopes_that_are_known():
     generator = np.random.default_rng(5)
     X = np.linspace(0.0, 1.0, 100)[:, None]
     noise = 0.05 * generator.normal(size=X.shape)
-    model = HILR(n_components=1, input_scale=1.0).fit(X, 3.0 * X + noise)
+    model = HILR(n_components=1, scaling=Scaling(input_scale=1.0)).fit(X, 3.0 * X + noise)
     model.partial_fit(X + 10.0, -3.0 * X + noise)
     # With another slope: were it begun in the group of the first, it would share its slope.
     assert model.n_upper_ == 2
@@ -397,15 +409,15 @@ def test_what_opens_later_begins_apart_from_the_slopes_that_are_known():
 
 
 @pytest.mark.parametrize(
-    "settings",
-    [{"inference": "stochastic", "batch_size": 100}, {"max_iterations": 6}],
+    "inference",
+    [StochasticInference(batch_size=100), BatchInference(max_iterations=6)],
     ids=["minibatches", "stopped early"],
 )
-def test_slopes_are_shared_however_learning_ends(settings):
+def test_slopes_are_shared_however_learning_ends(inference):
     generator = np.random.default_rng(3)
     X = np.linspace(-4.0, 4.0, 400)[:, None]
     Y = 2.0 * sawtooth(np.pi * X, 0.5) + 0.1 * generator.normal(size=X.shape)
-    model = HILR(n_components=30, **settings).fit(X, Y)
+    model = HILR(n_components=30, inference=inference).fit(X, Y)
     assert model.n_upper_ < 0.6 * model.groups_.size
     before = model.n_upper_
     model.partial_fit(X, Y)
@@ -427,7 +439,11 @@ def test_a_triangle_wave_has_two_slopes(seed):
     generator = np.random.default_rng(seed)
     X = np.linspace(-4.0, 4.0, 650)[:, None]
     Y = 2.0 * sawtooth(np.pi * X, 0.5) + 0.1 * generator.normal(size=X.shape)
-    model = HILR(n_components=50, merge=True, max_iterations=1000, random_state=seed).fit(X, Y)
+    model = HILR(
+        n_components=50,
+        random_state=seed,
+        inference=BatchInference(merge=True, max_iterations=1000),
+    ).fit(X, Y)
     assert model.n_upper_ == 2
     # Up and down, four times each.
     np.testing.assert_array_equal(np.bincount(model.groups_), [4, 4])

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
 
-from ilr_dynamics.regression import HILR, ILR
+from ilr_dynamics.regression import HILR, ILR, BatchInference, Prior, Scaling, StochasticInference
 from ilr_dynamics.regression.hyperparameters import (
     SMALLEST_SHARE,
     log_scale_prior,
@@ -16,16 +16,12 @@ from ilr_dynamics.regression.hyperparameters import (
 )
 from ilr_dynamics.regression.initialization import assignment_statistics
 from ilr_dynamics.regression.mixture import extend
-from ilr_dynamics.regression.priors import isotropic_prior
 
 SEEDS = st.integers(0, 2**32 - 1)
 
 
 def random_prior(generator, m, d, n_features=0):
-    return isotropic_prior(
-        m,
-        d,
-        n_features=n_features,
+    return Prior(
         concentration=generator.uniform(0.1, 5.0),
         input_spread=generator.uniform(0.1, 2.0),
         input_strength=generator.uniform(0.5, 5.0),
@@ -33,7 +29,7 @@ def random_prior(generator, m, d, n_features=0):
         noise_std=generator.uniform(0.05, 1.0),
         noise_strength=generator.uniform(0.5, 5.0),
         slope_scale=generator.uniform(0.3, 3.0),
-    )
+    ).base_distribution(m, n_features, d)
 
 
 def random_statistics(generator, m, d, n_components, n_features=0):
@@ -175,21 +171,23 @@ def test_refitting_the_concentration_leads_to_the_highest_objective(seed, n_comp
 
 
 @pytest.mark.parametrize("kind", [ILR, HILR])
-@pytest.mark.parametrize("inference", ["batch", "stochastic"])
+@pytest.mark.parametrize("inference", [BatchInference(), StochasticInference(batch_size=200)])
 def test_the_concentration_follows_the_data_if_asked_to(kind, inference):
     generator = np.random.default_rng(8)
     X = generator.uniform(-3.0, 3.0, (600, 1))
     Y = np.sin(3.0 * X) + 0.05 * generator.normal(size=X.shape)
-    settings = {"concentration": 1e-3, "inference": inference, "batch_size": 200}
-    stated = kind(40, **settings).fit(X, Y)
-    model = kind(40, **settings, fit_concentration=True, max_iterations=30).fit(X, Y)
+    fitting = replace(inference, fit_concentration=True, max_iterations=30)
+    stated, model = (
+        kind(40, inference=scheme).set_params(prior__concentration=1e-3).fit(X, Y)
+        for scheme in (inference, fitting)
+    )
     assert stated.prior_.concentration == 1e-3
     assert model.prior_.concentration != 1e-3
     if kind is HILR:
         assert model.prior_.upper_concentration > 0.2
     else:
         assert model.prior_.concentration > 1e-2
-    if inference == "batch":
+    if isinstance(inference, BatchInference):
         bounds = model.lower_bounds_
         assert np.all(np.diff(bounds) >= -1e-9 * np.abs(bounds[1:]))
     assert model.partial_fit(X, Y).score(X, Y) > 0.95
@@ -204,7 +202,9 @@ def test_bound_never_falls_while_scales_follow_the_data(seed, smooth, exact, fit
     Y = (np.sin(2.0 * X) if smooth else X @ generator.normal(size=(2, 2))) + noise
     if exact:
         X[:, 1] = 3.0
-    model = ILR(12, fit_scales=fit_scales, tolerance=1e-12, max_iterations=40)
+    model = ILR(
+        12, inference=BatchInference(fit_scales=fit_scales, tolerance=1e-12, max_iterations=40)
+    )
     for rows in (slice(0, 120), slice(120, 200)):
         model.partial_fit(X[rows], Y[rows])
         bounds = model.lower_bounds_
@@ -218,7 +218,9 @@ def test_less_noise_than_stated_is_found(noise_std):
     generator = np.random.default_rng(5)
     X = generator.uniform(-1.0, 1.0, (2000, 1))
     Y = np.sin(4.0 * X) + noise_std * generator.normal(size=X.shape)
-    model = ILR(20, noise_std=1.0, noise_strength=4.0, output_scale=1.0).fit(X, Y)
+    model = ILR(
+        20, prior=Prior(noise_std=1.0, noise_strength=4.0), scaling=Scaling(output_scale=1.0)
+    ).fit(X, Y)
     found = np.sqrt(model.prior_.regression.scales() / 4.0)
     assert found == pytest.approx(noise_std, rel=0.5)
 
@@ -241,17 +243,19 @@ def test_data_without_any_variation_leave_scales_above_zero(relation):
     elif relation == "constant":
         X, Y = np.column_stack([X, np.ones(300)]), np.column_stack([np.sin(X), np.ones(300)])
     model = ILR(n_components=8).fit(X, Y)
-    stated = ILR(n_components=8, fit_scales=False).fit(X, Y).prior_
+    stated = ILR(n_components=8, inference=BatchInference(fit_scales=False)).fit(X, Y).prior_
     assert np.all(scales_of(model.prior_) >= 0.999 * SMALLEST_SHARE * scales_of(stated))
     assert model.score(X, Y) > 0.5
     assert model.partial_fit(X, Y).score(X, Y) > 0.5
 
 
 def test_stated_scales_stay_when_the_data_may_not_choose(motion):
-    model = ILR(n_components=5, fit_scales=False).fit(*motion).partial_fit(*motion)
-    stated = isotropic_prior(
-        2,
-        2,
+    model = (
+        ILR(n_components=5, inference=BatchInference(fit_scales=False))
+        .fit(*motion)
+        .partial_fit(*motion)
+    )
+    stated = Prior(
         concentration=0.1,
         input_spread=0.2,
         input_strength=2.0,
@@ -259,17 +263,16 @@ def test_stated_scales_stay_when_the_data_may_not_choose(motion):
         noise_std=0.1,
         noise_strength=2.0,
         slope_scale=1.0,
-    )
+    ).base_distribution(2, 0, 2)
     np.testing.assert_array_equal(scales_of(model.prior_), scales_of(stated))
 
 
-@pytest.mark.parametrize("inference", ["batch", "stochastic"])
+@pytest.mark.parametrize("inference", [BatchInference(), StochasticInference(batch_size=100)])
 def test_components_keep_the_stated_width_when_only_scales_of_outputs_follow_the_data(
     motion, inference
 ):
-    settings = {"n_components": 8, "inference": inference, "batch_size": 100}
     stated, fitted, outputs = (
-        ILR(fit_scales=fit_scales, **settings).fit(*motion).prior_
+        ILR(8, inference=replace(inference, fit_scales=fit_scales)).fit(*motion).prior_
         for fit_scales in (False, True, "outputs")
     )
     np.testing.assert_array_equal(outputs.gate.scales(), stated.gate.scales())

@@ -9,7 +9,7 @@ from naive_predictive import predictive
 from scipy.integrate import quad
 
 from ilr_dynamics.exceptions import InvalidDataError, NotFittedError
-from ilr_dynamics.regression import ILR
+from ilr_dynamics.regression import ILR, BatchInference, Prior
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -20,8 +20,8 @@ def standard(model, X, Y):
 
 def test_one_component_is_bayesian_linear_regression(motion):
     X, Y = motion
-    settings = {"noise_std": 0.3, "slope_scale": 2.0, "noise_strength": 4.0}
-    model = ILR(n_components=1, fit_scales=False, **settings).fit(X, Y)
+    prior = Prior(noise_std=0.3, slope_scale=2.0, noise_strength=4.0)
+    model = ILR(n_components=1, prior=prior, inference=BatchInference(fit_scales=False)).fit(X, Y)
     assert model.statistics_.shape[0] == 1
     A, B = standard(model, X, Y)
     U = np.column_stack([A, np.ones(len(A))])
@@ -47,7 +47,7 @@ def test_predictions_agree_with_the_naive_predictive(model, motion):
     scaling = model.output_scaling_
     counts = list(model.prior_.counts(model.statistics_))
     for n, x in enumerate(model.regressors_.scaling.transform(X)):
-        shares, parts = predictive(components, base, counts, model.concentration, x)
+        shares, parts = predictive(components, base, counts, model.prior_.concentration, x)
         np.testing.assert_allclose(weights[n], shares, rtol=1e-6, atol=1e-12)
         places = np.array([scaling.inverse_transform(t.loc) for t in parts])
         np.testing.assert_allclose(means[n], places, rtol=1e-9, atol=1e-9)
@@ -86,7 +86,7 @@ def test_input_dependent_noise_is_found():
     noise = np.where(X > 0.0, 0.5, 0.05)
     Y = 0.5 * X + noise * generator.normal(size=X.shape)
     # Few components are expected, so that the unseen one adds next to nothing to the spread.
-    model = ILR(n_components=30, concentration=0.1, noise_std=0.05).fit(X, Y)
+    model = ILR(n_components=30, prior=Prior(concentration=0.1, noise_std=0.05)).fit(X, Y)
     _, std = model.predict([[-2.0], [-1.0], [1.0], [2.0]], return_std=True)
     np.testing.assert_allclose(std[:, 0], [0.05, 0.05, 0.5, 0.5], rtol=0.5)
 
@@ -115,7 +115,11 @@ def test_far_queries_return_to_the_prior(model, motion):
     assert np.all(np.median(at_data, axis=0) < 0.3 * Y.std(axis=0))
 
 
-@pytest.mark.parametrize("settings", [{}, {"concentration": 1.0, "fit_scales": False}], ids=str)
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"prior": Prior(concentration=1.0), "inference": BatchInference(fit_scales=False)}],
+    ids=str,
+)
 def test_spare_components_do_not_inflate_the_spread_at_the_data(settings):
     generator = np.random.default_rng(4)
     X = generator.uniform(-1.0, 1.0, (800, 1))
@@ -158,13 +162,10 @@ def test_bound_never_falls_in_fit_and_partial_fit(
     weights = generator.uniform(0.2, 3.0, 200)
     model = ILR(
         n_components=12,
-        concentration=concentration,
-        input_spread=spread,
-        noise_std=noise,
-        fit_scales=fit_scales,
-        merge=merge,
-        tolerance=1e-12,
-        max_iterations=30,
+        prior=Prior(concentration=concentration, input_spread=spread, noise_std=noise),
+        inference=BatchInference(
+            fit_scales=fit_scales, merge=merge, tolerance=1e-12, max_iterations=30
+        ),
     )
     for rows in (slice(0, 120), slice(120, 200)):
         model.partial_fit(X[rows], Y[rows], weights[rows])

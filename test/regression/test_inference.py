@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 from naive_predictive import log_marginal_likelihood
 from scipy.special import gammaln, logsumexp
 
-from ilr_dynamics.regression.inference import start, variational_bayes
+from ilr_dynamics.regression import BatchInference, Prior
+from ilr_dynamics.regression.inference import Inference
+from ilr_dynamics.regression.inference_state import initial_state
 from ilr_dynamics.regression.initialization import assignment_statistics
 from ilr_dynamics.regression.matrix_normal_wishart import MatrixNormalWishart
 from ilr_dynamics.regression.mixture import MixturePrior, extend
 from ilr_dynamics.regression.normal_wishart import NormalWishart
-from ilr_dynamics.regression.priors import isotropic_prior
 
 SEEDS = st.integers(0, 2**32 - 1)
 CONCENTRATION = 2.5
@@ -23,10 +24,10 @@ def extended(X, Y):
     return extend(np.column_stack([X, np.ones(len(X))]), Y)
 
 
-def inferred(Z, weights, prior, previous, initial, *, tolerance=1e-12, **settings):
-    groups = np.arange(len(previous))
-    learning = start(weights, prior, prior, previous, initial, groups)
-    return variational_bayes(Z, weights, learning, tolerance=tolerance, **settings)
+def inferred(Z, weights, prior, previous, initial, *, callback=None, fit_scales=False, **settings):
+    state = initial_state(weights, prior, prior, previous, initial, np.arange(len(previous)))
+    inference = BatchInference(tolerance=1e-12, fit_scales=fit_scales, **settings)
+    return inference.run(Z, weights, state, np.random.default_rng(0), callback)
 
 
 class Problem:
@@ -112,9 +113,7 @@ def test_bound_never_falls(
     seed, concentration, spread, strength, noise, noise_strength, known, fit_scales, merge
 ):
     generator = np.random.default_rng(seed)
-    prior = isotropic_prior(
-        2,
-        1,
+    prior = Prior(
         concentration=concentration,
         input_spread=spread,
         input_strength=strength,
@@ -122,7 +121,7 @@ def test_bound_never_falls(
         noise_std=noise,
         noise_strength=noise_strength,
         slope_scale=1.0,
-    )
+    ).base_distribution(2, 0, 1)
     X = generator.normal(size=(120, 2))
     Z = extended(X, np.sin(2.0 * X[:, :1]) + 0.1 * generator.normal(size=(120, 1)))
     weights = generator.uniform(0.1, 3.0, 120)
@@ -212,3 +211,8 @@ def test_callback_hears_each_iteration_and_may_stop_the_work():
     with pytest.raises(KeyboardInterrupt):
         problem.inferred(max_iterations=7, callback=callback)
     assert [h[:2] for h in heard] == [(1, 7), (2, 7)]
+
+
+def test_a_scheme_says_how_it_visits_the_samples():
+    with pytest.raises(TypeError, match="abstract"):
+        Inference()

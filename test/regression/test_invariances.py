@@ -7,16 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ilr_dynamics.regression import ILR
-from ilr_dynamics.regression.inference import start, variational_bayes
+from ilr_dynamics.regression import ILR, BatchInference, Prior
+from ilr_dynamics.regression.inference_state import initial_state
 from ilr_dynamics.regression.initialization import assignment_statistics
 from ilr_dynamics.regression.mixture import extend
-from ilr_dynamics.regression.priors import isotropic_prior
 
 SEEDS = st.integers(0, 2**32 - 1)
-PRIOR = isotropic_prior(
-    2,
-    2,
+PRIOR = Prior(
     concentration=0.7,
     input_spread=0.4,
     input_strength=2.0,
@@ -24,7 +21,7 @@ PRIOR = isotropic_prior(
     noise_std=0.1,
     noise_strength=2.0,
     slope_scale=1.0,
-)
+).base_distribution(2, 0, 2)
 
 
 def labelled_samples(generator, n=80, n_components=4):
@@ -82,19 +79,11 @@ def test_the_order_of_samples_makes_no_difference(seed, fit_scales):
     results = []
     for rows in (np.arange(80), generator.permutation(80)):
         initial = assignment_statistics(Z[rows], weights[rows], labels[rows], 4)
-        learning = start(
+        state = initial_state(
             weights[rows], PRIOR, PRIOR, np.zeros_like(initial), initial, np.arange(4)
         )
-        results.append(
-            variational_bayes(
-                Z[rows],
-                weights[rows],
-                learning,
-                max_iterations=12,
-                tolerance=1e-12,
-                fit_scales=fit_scales,
-            )
-        )
+        inference = BatchInference(12, tolerance=1e-12, fit_scales=fit_scales)
+        results.append(inference.run(Z[rows], weights[rows], state, generator))
     here, there = results
     np.testing.assert_allclose(there.lower_bounds, here.lower_bounds, rtol=1e-9, atol=1e-7)
     np.testing.assert_allclose(there.scatter, here.scatter, rtol=1e-6, atol=1e-6)
@@ -132,7 +121,12 @@ def test_units_zeros_and_signs_of_inputs_and_outputs_make_no_difference(
     factors = signs * scales / spread
     x_factor, y_factor = factors[:2], factors[2:]
     x_shift, y_shift = (shifts * scales)[:2], (shifts * scales)[2:]
-    settings = {"n_components": 6, "features": features, "degree": 2, "max_iterations": 6}
+    settings = {
+        "n_components": 6,
+        "features": features,
+        "degree": 2,
+        "inference": BatchInference(max_iterations=6),
+    }
     here = ILR(**settings).fit(X, Y)
     there = ILR(**settings).fit(X * x_factor + x_shift, Y * y_factor + y_shift)
     queries = np.concatenate([X[::40], [[6.0, 700.0]]])
@@ -147,27 +141,28 @@ def test_units_zeros_and_signs_of_inputs_and_outputs_make_no_difference(
 
 def test_the_order_of_columns_makes_no_difference(motion):
     X, Y = motion
-    settings = {"n_components": 6, "max_iterations": 6}
+    settings = {"n_components": 6, "inference": BatchInference(max_iterations=6)}
     here, there = ILR(**settings).fit(X, Y), ILR(**settings).fit(X[:, ::-1], Y[:, ::-1])
     for a, b in zip(here.predict(X, True), there.predict(X[:, ::-1], True), strict=True):
         np.testing.assert_allclose(b[:, ::-1], a, rtol=1e-6, atol=1e-6)
 
 
 def test_of_several_starts_the_best_is_kept(motion):
-    settings = {"n_components": 6, "max_iterations": 8}
+    settings = {"n_components": 6, "inference": BatchInference(max_iterations=8)}
     generator = np.random.default_rng(29)
     one_by_one = [ILR(random_state=generator, **settings).fit(*motion) for _ in range(4)]
     bounds = [model.lower_bounds_[-1] for model in one_by_one]
     assert 0 < np.argmax(bounds) < 3
     assert np.argmax(bounds) != np.argmax([model.lower_bounds_[0] for model in one_by_one])
-    best = ILR(n_restarts=4, random_state=np.random.default_rng(29), **settings).fit(*motion)
+    best = ILR(random_state=np.random.default_rng(29), **settings)
+    best.set_params(inference__n_restarts=4).fit(*motion)
     assert best.lower_bounds_[-1] == max(bounds)
     np.testing.assert_array_equal(best.statistics_, one_by_one[np.argmax(bounds)].statistics_)
 
 
 def test_of_several_starts_on_top_of_what_is_known_the_best_is_kept(motion):
     X, Y = motion
-    settings = {"n_components": 6, "max_iterations": 8}
+    settings = {"n_components": 6, "inference": BatchInference(max_iterations=8)}
     bounds = []
     generator = np.random.default_rng(5)
     for _ in range(3):
@@ -175,6 +170,6 @@ def test_of_several_starts_on_top_of_what_is_known_the_best_is_kept(motion):
         model.set_params(random_state=generator).partial_fit(X[100:], Y[100:])
         bounds.append(model.lower_bounds_[-1])
     model = ILR(random_state=0, **settings).fit(X[:100], Y[:100])
-    model.set_params(random_state=np.random.default_rng(5), n_restarts=3)
+    model.set_params(random_state=np.random.default_rng(5), inference__n_restarts=3)
     assert model.partial_fit(X[100:], Y[100:]).lower_bounds_[-1] == max(bounds)
     assert len(set(bounds)) == 3

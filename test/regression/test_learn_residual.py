@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Components that learn what a fallback leaves."""
+"""Components that learn what a global model leaves."""
 
 from dataclasses import replace
 
@@ -11,15 +11,17 @@ from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError
 from ilr_dynamics.regression import (
     HILR,
     ILR,
-    LinearFallback,
-    LinearPriorMean,
+    BatchInference,
+    LinearGlobalModel,
     Predictor,
+    Prior,
+    Scaling,
     load_snapshot,
 )
-from ilr_dynamics.regression.residual_shift import told_again
+from ilr_dynamics.regression.residual_statistics import shifted_statistics
 
-SETTINGS = {"n_components": 6, "random_state": 0, "max_iterations": 30}
-SCALES = {"input_location": 0.0, "input_scale": 1.0, "output_scale": 0.3}
+SETTINGS = {"n_components": 6, "random_state": 0, "inference": BatchInference(max_iterations=30)}
+SCALING = Scaling(input_location=0.0, input_scale=1.0, output_scale=0.3)
 
 
 @pytest.fixture(scope="module")
@@ -32,36 +34,35 @@ def samples():
 
 
 def learned(kind, X, Y, **changes):
-    settings = {**SETTINGS, **SCALES, "fallback": LinearFallback(), "learn_residual": True}
-    return kind(**{**settings, **changes}).fit(X, Y)
+    of_residual = {"global_model": LinearGlobalModel(), "learn_residual": True}
+    return kind(**{**SETTINGS, "scaling": SCALING, **of_residual, **changes}).fit(X, Y)
 
 
 @pytest.mark.parametrize("kind", [ILR, HILR])
-def test_it_is_the_fallback_and_a_mixture_of_what_that_leaves(samples, kind):
+def test_it_is_the_global_model_and_a_mixture_of_what_that_leaves(samples, kind):
     X, Y = samples
     model = learned(kind, X, Y)
-    fallback = LinearFallback().updated(X, Y, np.ones(len(X)))
-    left = Y - fallback.predict(X).mean
-    zero = LinearPriorMean(np.zeros((2, 2)), np.zeros(2))
-    alone = kind(**SETTINGS, **SCALES, prior_mean=zero).fit(X, left)
+    linear = LinearGlobalModel().updated(X, Y, np.ones(len(X)))
+    left = Y - linear.predict(X).mean
+    alone = kind(**SETTINGS, scaling=replace(SCALING, output_location=0.0)).fit(X, left)
     test = X[:20]
     weights, means, _ = model.predict_components(test)
     n = model.statistics_.shape[0]
-    expected = alone.predict_components(test)[1][:, :n] + fallback.predict(test).mean[:, None]
+    expected = alone.predict_components(test)[1][:, :n] + linear.predict(test).mean[:, None]
     np.testing.assert_allclose(means[:, :n], expected, atol=1e-8)
-    np.testing.assert_allclose(means[:, -1], fallback.predict(test).mean, atol=1e-8)
+    np.testing.assert_allclose(means[:, -1], linear.predict(test).mean, atol=1e-8)
     np.testing.assert_allclose(weights.sum(axis=1), 1.0)
 
 
-def test_it_is_better_than_the_fallback_near_the_data_and_as_good_far_from_it(samples):
+def test_it_is_better_than_the_global_model_near_the_data_and_as_good_far_from_it(samples):
     X, Y = samples
-    model = learned(ILR, X, Y, n_components=30, input_spread=0.3)
-    fallback = model.fallback_
-    errors = [np.mean((m - Y) ** 2) for m in (model.predict(X), fallback.predict(X).mean)]
+    model = learned(ILR, X, Y, n_components=30, prior=Prior(input_spread=0.3))
+    linear = model.global_model_
+    errors = [np.mean((m - Y) ** 2) for m in (model.predict(X), linear.predict(X).mean)]
     assert errors[0] < 0.5 * errors[1]
     # The unseen component has all the weight there but for the last digits.
     far = np.array([[1e14, -1e16]])
-    np.testing.assert_allclose(model.predict(far), fallback.predict(far).mean, rtol=1e-6)
+    np.testing.assert_allclose(model.predict(far), linear.predict(far).mean, rtol=1e-6)
 
 
 def test_single_queries_snapshots_and_predictor_files_say_the_same(samples, tmp_path):
@@ -85,47 +86,48 @@ def test_single_queries_snapshots_and_predictor_files_say_the_same(samples, tmp_
     )
 
 
-def test_what_was_learned_stays_when_the_fallback_changes():
+def test_what_was_learned_stays_when_the_global_model_changes():
     generator = np.random.default_rng(1)
     near, later = generator.uniform(0.0, 1.0, (400, 1)), generator.uniform(3.0, 4.0, (400, 1))
     noise = 0.01 * generator.normal(size=(800, 1))
-    settings = {"input_location": 0.0, "input_scale": 1.0, "output_scale": 1.0}
     model = ILR(
         10,
-        input_spread=0.2,
+        prior=Prior(input_spread=0.2),
         random_state=0,
-        fallback=LinearFallback(),
+        global_model=LinearGlobalModel(),
         learn_residual=True,
-        **settings,
+        scaling=Scaling(input_location=0.0, input_scale=1.0, output_scale=1.0),
     ).partial_fit(near, near**2 + noise[:400])
-    before = model.fallback_.predict(near).mean
+    before = model.global_model_.predict(near).mean
     model.partial_fit(later, later**2 + noise[400:])
-    assert np.sqrt(np.mean((model.fallback_.predict(near).mean - before) ** 2)) > 0.5
+    assert np.sqrt(np.mean((model.global_model_.predict(near).mean - before) ** 2)) > 0.5
     assert np.sqrt(np.mean((model.predict(near) - near**2) ** 2)) < 0.01
     low, high = model.predict_interval(near, 0.95)
     assert np.mean((low <= near**2) & (near**2 <= high)) > 0.9
 
 
 @pytest.mark.parametrize("features", ["linear", "polynomial"])
-def test_sums_of_a_residual_are_told_again_exactly_for_linear_fallbacks(samples, features):
+def test_sums_of_a_residual_are_shifted_exactly_for_linear_models(samples, features):
     X, Y = samples
     models = [
         learned(ILR, X[rows], Y[rows], features=features) for rows in (slice(100), slice(400))
     ]
     before, after = (model.transforms_ for model in models)
-    after = replace(before, baseline=after.baseline)
+    after = replace(before, global_model=after.global_model)
     share = np.random.default_rng(2).uniform(size=(3, len(X)))
     sums = []
     for transforms in (before, after):
-        left = (Y - transforms.baseline.fallback.predict(X).mean - before.outputs.location) / 0.3
+        left = (Y - transforms.global_model.predict(X).mean - before.outputs.location) / 0.3
         Z = np.column_stack([before.regressors(X), left])
         sums.append(np.einsum("kn,ni,nj->kij", share, Z, Z))
-    np.testing.assert_allclose(told_again(sums[0], before, after), sums[1], rtol=1e-8, atol=1e-7)
+    np.testing.assert_allclose(
+        shifted_statistics(sums[0], before, after), sums[1], rtol=1e-8, atol=1e-7
+    )
     nothing = np.zeros_like(sums[0])
-    np.testing.assert_array_equal(told_again(nothing, before, after), nothing)
+    np.testing.assert_array_equal(shifted_statistics(nothing, before, after), nothing)
 
 
-def test_what_is_forgotten_is_not_defended_against_the_new_fallback(samples):
+def test_what_is_forgotten_is_not_defended_against_the_new_global_model(samples):
     X, Y = samples
     near = np.sum((X - 0.5) ** 2, axis=1) < 1.0
     model = learned(ILR, X[near], Y[near], forgetting_factor=1e-3)
@@ -135,7 +137,7 @@ def test_what_is_forgotten_is_not_defended_against_the_new_fallback(samples):
     assert np.median(change) == pytest.approx(5.0, abs=0.5)
 
 
-class HalfDeaf(LinearFallback):
+class HalfDeaf(LinearGlobalModel):
     """Second outputs say nothing, and scatter by a variance of 0.5."""
 
     name = "half_deaf"
@@ -150,8 +152,8 @@ class HalfDeaf(LinearFallback):
 
 def test_what_says_nothing_is_not_learned_but_widens_the_spread(samples):
     X, Y = samples
-    model = learned(ILR, X, Y, fallback=HalfDeaf())
-    expected = model.fallback_.predict(X).mean
+    model = learned(ILR, X, Y, global_model=HalfDeaf())
+    expected = model.global_model_.predict(X).mean
     np.testing.assert_allclose(model.predict(X)[:, 1], expected[:, 1], atol=1e-6)
     assert np.max(np.abs(model.predict(X) - expected)[:, 0]) > 0.2
     _, std = model.predict(X, return_std=True)
@@ -161,11 +163,7 @@ def test_what_says_nothing_is_not_learned_but_widens_the_spread(samples):
 
 @pytest.mark.parametrize(
     "changes",
-    [
-        {"fallback": None},
-        {"prior_mean": LinearPriorMean(np.eye(2), np.zeros(2))},
-        {"learn_residual": "yes"},
-    ],
+    [{"global_model": None}, {"learn_residual": "yes"}],
 )
 def test_a_residual_of_nothing_is_refused(samples, changes):
     with pytest.raises(InvalidParameterError, match="learn_residual"):
@@ -177,7 +175,7 @@ def test_a_residual_of_nothing_is_refused(samples, changes):
     [(np.nan, 1.0, "share"), (2.0, 1.0, "share"), (0.5, -5.0, "variance"), (0.5, np.nan, "varia")],
 )
 def test_shares_and_variances_that_are_none_are_refused(samples, share, variance, name):
-    class Wrong(LinearFallback):
+    class Wrong(LinearGlobalModel):
         def informative_share(self, X):
             return np.full((len(X), 2), share)
 
@@ -186,4 +184,4 @@ def test_shares_and_variances_that_are_none_are_refused(samples, share, variance
             return np.full(2, variance)
 
     with pytest.raises(InvalidDataError, match=name):
-        learned(ILR, *samples, fallback=Wrong())
+        learned(ILR, *samples, global_model=Wrong())

@@ -6,17 +6,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp, xlogy
 
-from ilr_dynamics.regression import ILR
+from ilr_dynamics.regression import ILR, BatchInference, Prior
 from ilr_dynamics.regression.expectation import Expectation
 from ilr_dynamics.regression.initialization import assignment_statistics
 from ilr_dynamics.regression.merging import _entropy_losses, merge_components
 from ilr_dynamics.regression.mixture import extend
-from ilr_dynamics.regression.priors import isotropic_prior
 
 SEEDS = st.integers(0, 2**32 - 1)
-PRIOR = isotropic_prior(
-    2,
-    1,
+PRIOR = Prior(
     concentration=1.5,
     input_spread=0.5,
     input_strength=2.0,
@@ -24,7 +21,7 @@ PRIOR = isotropic_prior(
     noise_std=0.2,
     noise_strength=2.0,
     slope_scale=1.0,
-)
+).base_distribution(2, 0, 1)
 
 
 class Problem:
@@ -155,9 +152,7 @@ def clusters(shift, slope, seed=0, n=150):
 )
 def test_two_copies_of_one_cluster_merge_and_different_ones_do_not(shift, slope, n_left):
     X, Y, labels = clusters(shift, slope)
-    prior = isotropic_prior(
-        1,
-        1,
+    prior = Prior(
         concentration=0.1,
         input_spread=0.3,
         input_strength=1.0,
@@ -165,7 +160,7 @@ def test_two_copies_of_one_cluster_merge_and_different_ones_do_not(shift, slope,
         noise_std=0.05,
         noise_strength=2.0,
         slope_scale=2.0,
-    )
+    ).base_distribution(1, 0, 1)
     Z = extend(np.column_stack([X, np.ones(len(X))]), Y)
     weights = np.ones(len(X))
     scatter = assignment_statistics(Z, weights, labels, 2)
@@ -186,7 +181,12 @@ def test_bound_never_falls_while_components_merge(seed, fit_scales):
     X = generator.uniform(-1.0, 1.0, (250, 1))
     Y = np.abs(X) + 0.05 * generator.normal(size=X.shape)
     weights = generator.uniform(0.3, 2.0, 250)
-    model = ILR(15, merge=True, fit_scales=fit_scales, tolerance=1e-10, max_iterations=60)
+    model = ILR(
+        15,
+        inference=BatchInference(
+            merge=True, fit_scales=fit_scales, tolerance=1e-10, max_iterations=60
+        ),
+    )
     for rows in (slice(0, 150), slice(150, 250)):
         model.partial_fit(X[rows], Y[rows], weights[rows])
         bounds = model.lower_bounds_
@@ -200,7 +200,9 @@ def test_pieces_of_a_relation_are_counted(seed):
     piece = np.repeat([0, 1, 2], 300)
     X = np.array([-2.0, 0.0, 2.0])[piece, None] + 0.4 * generator.normal(size=(900, 1))
     Y = np.array([1.0, -2.0, 3.0])[piece, None] * X + 0.05 * generator.normal(size=X.shape)
-    merged, apart = (ILR(25, merge=merge).fit(X, Y) for merge in (True, False))
+    merged, apart = (
+        ILR(25, inference=BatchInference(merge=merge)).fit(X, Y) for merge in (True, False)
+    )
     assert merged.n_active_ == 3
     assert apart.n_active_ > 3
     assert merged.lower_bounds_[-1] > apart.lower_bounds_[-1]

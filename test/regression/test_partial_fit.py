@@ -1,16 +1,21 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError
-from ilr_dynamics.regression import ILR
+from ilr_dynamics.regression import ILR, BatchInference, Prior, Scaling
 
 # Scales of the whole range that later batches will cover, as a robot's joint limits give them.
-SCALES = {"input_location": 0.0, "input_scale": 1.0, "output_location": 0.0, "output_scale": 1.0}
-RANGE = {**SCALES, "input_location": 18.0, "input_scale": 12.0, "input_spread": 0.05}
+STANDARD = Scaling(input_location=0.0, input_scale=1.0, output_location=0.0, output_scale=1.0)
+RANGE = {
+    "scaling": replace(STANDARD, input_location=18.0, input_scale=12.0),
+    "prior": Prior(input_spread=0.05),
+}
 
 
 def region(centre, n=200, seed=0):
@@ -32,14 +37,18 @@ def test_first_partial_fit_is_fit(motion):
 @settings(max_examples=10)
 @given(st.integers(0, 2**32 - 1))
 def test_with_one_component_batches_add_up_to_one_fit(seed):
-    # One component and samples without outliers: it recognises all, every responsibility is one.
+    # One component and samples without outliers: none is novel to it, every responsibility is one.
     generator = np.random.default_rng(seed)
     angle = generator.uniform(0.0, 2.0 * np.pi, 90)
     X = np.column_stack([np.cos(angle), np.sin(angle)])
     Y = X @ [[0.5], [-0.3]] + 0.05 * generator.choice([-1.0, 1.0], (90, 1))
     weights = generator.uniform(0.1, 3.0, 90)
-    wide = {"input_spread": 1.0, "input_strength": 50.0, "noise_strength": 50.0}
-    settings = {"n_components": 1, "fit_scales": False, **wide, **SCALES}
+    settings = {
+        "n_components": 1,
+        "prior": Prior(input_spread=1.0, input_strength=50.0, noise_strength=50.0),
+        "inference": BatchInference(fit_scales=False),
+        "scaling": STANDARD,
+    }
     whole = ILR(**settings).fit(X, Y, weights)
     parts = ILR(**settings)
     for rows in (slice(0, 30), slice(30, 70), slice(70, 90)):
@@ -78,7 +87,7 @@ def test_learning_elsewhere_does_not_harm_what_is_known():
 
 
 def test_prior_and_scaling_stay_those_of_the_first_batch():
-    model = ILR(n_components=20, fit_scales=False).fit(*region(0.0))
+    model = ILR(n_components=20, inference=BatchInference(fit_scales=False)).fit(*region(0.0))
     prior, regressors, outputs = model.prior_, model.regressors_, model.output_scaling_
     kept = [prior.gate.inverse_scale.copy(), prior.regression.inverse_scale.copy()]
     model.partial_fit(*region(5.0))
@@ -101,7 +110,7 @@ def test_fitted_scales_follow_all_data_and_leave_the_earlier_prior_untouched():
 
 
 def test_the_tenth_batch_opens_components_like_the_first():
-    model = ILR(n_components=20, max_iterations=40, **RANGE)
+    model = ILR(n_components=20, inference=BatchInference(max_iterations=40), **RANGE)
     n_active = []
     for k in range(10):
         X, Y = region(4.0 * k, seed=k)
@@ -117,19 +126,19 @@ def two_lines():
     generator = np.random.default_rng(8)
     X = np.repeat([-5.0, 5.0], [300, 200])[:, None] + generator.normal(size=(500, 1))
     Y = np.where(X < 0.0, X, -2.0 * X) + 0.1 * generator.normal(size=X.shape)
-    model = ILR(2, **SCALES, fit_scales=False).fit(X, Y)
+    model = ILR(2, scaling=STANDARD, inference=BatchInference(fit_scales=False)).fit(X, Y)
     np.testing.assert_allclose(model.prior_.counts(model.statistics_), [300.0, 200.0])
     return model
 
 
 def initial_labels(model, X, Y, n_components=4):
     Z = np.column_stack([X, np.ones(len(X)), Y])
-    of_model = ILR(n_components, **SCALES)
-    known = (model.prior_, model.statistics_, model.groups_)
-    return of_model._initial_labels(Z, np.ones(len(X)), *known, np.random.default_rng(0))
+    learner = ILR(n_components, scaling=STANDARD)._learner()
+    generator = np.random.default_rng(0)
+    return learner._initial_labels(Z, np.ones(len(X)), model._knowledge, generator)
 
 
-def test_samples_begin_in_the_most_probable_component_that_recognises_them(two_lines):
+def test_samples_begin_in_the_most_probable_component_to_which_they_are_not_novel(two_lines):
     X = np.array([[-5.0], [5.0], [-4.0], [5.5], [-6.5]])
     labels, n_opened = initial_labels(two_lines, X, np.where(X < 0.0, X, -2.0 * X))
     np.testing.assert_array_equal(labels, [0, 1, 0, 1, 0])
@@ -139,7 +148,7 @@ def test_samples_begin_in_the_most_probable_component_that_recognises_them(two_l
 @pytest.mark.parametrize(
     ("x", "y"), [(-5.0, -4.0), (-8.5, -8.5), (5.0, -5.0), (0.0, 0.0)], ids=str
 )
-def test_samples_that_no_component_recognises_open_new_ones(two_lines, x, y):
+def test_samples_that_are_novel_to_all_components_open_new_ones(two_lines, x, y):
     # By its output, by its input, by the relation of the other component, by all.
     X, Y = np.array([[-5.0], [x], [x], [5.0]]), np.array([[-5.0], [y], [y], [-10.0]])
     labels, n_opened = initial_labels(two_lines, X, Y)
@@ -147,7 +156,7 @@ def test_samples_that_no_component_recognises_open_new_ones(two_lines, x, y):
     assert n_opened == 1
 
 
-def test_components_are_opened_in_proportion_to_what_is_not_recognised(two_lines):
+def test_components_are_opened_in_proportion_to_what_is_novel(two_lines):
     X = np.concatenate([np.full((30, 1), -5.0), np.linspace(20.0, 40.0, 10)[:, None]])
     Y = np.concatenate([np.full((30, 1), -5.0), np.zeros((10, 1))])
     for n_components, expected in ((1, 1), (4, 1), (12, 3), (40, 10)):
@@ -170,7 +179,8 @@ def test_integer_weights_equal_repeated_rows(motion):
     X, Y = motion[0][::4], motion[1][::4]
     repeats = np.random.default_rng(0).integers(1, 4, len(X))
     rows = np.repeat(np.arange(len(X)), repeats)
-    settings = {"n_components": 1, **SCALES, "input_scale": [1.0, 200.0], "output_scale": 50.0}
+    scaling = replace(STANDARD, input_scale=[1.0, 200.0], output_scale=50.0)
+    settings = {"n_components": 1, "scaling": scaling}
     weighted = ILR(**settings).fit(X, Y, repeats.astype(float))
     repeated = ILR(**settings).fit(X[rows], Y[rows])
     np.testing.assert_allclose(weighted.statistics_, repeated.statistics_, rtol=1e-10)
@@ -179,8 +189,8 @@ def test_integer_weights_equal_repeated_rows(motion):
 
 def test_integer_weights_equal_repeated_rows_when_components_compete(motion):
     X, Y = motion[0][::4], motion[1][::4]
-    weighted = ILR(n_components=6, tolerance=1e-13, max_iterations=500)
-    repeated = ILR(n_components=6, tolerance=1e-13, max_iterations=500)
+    weighted = ILR(n_components=6, inference=BatchInference(tolerance=1e-13, max_iterations=500))
+    repeated = ILR(n_components=6, inference=BatchInference(tolerance=1e-13, max_iterations=500))
     weighted.fit(X, Y, np.full(len(X), 3.0))
     repeated.fit(np.repeat(X, 3, axis=0), np.repeat(Y, 3, axis=0))
     # Seeds are drawn from other lists of points, so the optima may differ in detail.
@@ -202,7 +212,7 @@ def test_rows_of_weight_zero_do_not_exist(motion):
 
 
 def state_of(model):
-    names = [name for name in vars(model) if name.endswith("_")]
+    names = [name for name in vars(model) if name.startswith("_") or name.endswith("_")]
     return {name: getattr(model, name) for name in names}
 
 
@@ -220,8 +230,8 @@ def test_a_failed_call_leaves_the_model_as_it_was(motion, method):
 
     with pytest.raises(KeyboardInterrupt):
         getattr(model, method)(*motion, callback=cancel)
-    model.set_params(tolerance=-1.0)
-    with pytest.raises(InvalidParameterError, match="tolerance"):
+    model.set_params(forgetting_factor=-1.0)
+    with pytest.raises(InvalidParameterError, match="forgetting_factor"):
         getattr(model, method)(*motion)
     after = state_of(model)
     assert after.keys() == before.keys()

@@ -176,8 +176,8 @@ def test_files_that_make_no_predictor_are_refused(file, change):
         {"features": "never_registered"},
         {"degree": "high"},
         {"degree": float("inf")},
-        {"prior_mean": "linear"},
-        {"prior_mean": "never_defined"},
+        {"global_model": "linear"},
+        {"global_model": "never_defined"},
     ],
     ids=str,
 )
@@ -224,7 +224,7 @@ def test_files_with_scalings_that_are_not_finite_are_refused(file, kind):
         Predictor.open(file)
 
 
-@pytest.mark.parametrize("name", ["features", "degree", "prior_mean"])
+@pytest.mark.parametrize("name", ["features", "degree", "global_model"])
 def test_a_header_without_a_part_is_refused(file, name):
     mapped, header = open_arrays(file)
     content = {name: array.copy() for name, array in mapped.items()}

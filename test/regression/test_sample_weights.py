@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError
-from ilr_dynamics.regression import ILR, effective_sample_weights
+from ilr_dynamics.regression import ILR, Scaling, effective_sample_weights
 
 
 def motion(duration, rate):
@@ -48,7 +48,7 @@ def test_a_model_is_as_unsure_after_a_minute_of_standing_still_as_after_a_moment
     X = np.full((6000, 3), 0.3) + 1e-3 * generator.normal(size=(6000, 3))
     # The torque that friction happens to hold the arm with.
     Y = 0.8 + 1e-3 * generator.normal(size=(6000, 1))
-    scales = {"input_location": 0.0, "input_scale": 1.0, "output_location": 0.0}
+    scaling = Scaling(input_location=0.0, input_scale=1.0, output_location=0.0, output_scale=1.0)
     spread = {}
     for name, weights in {
         "moment": effective_sample_weights(X[:100], 1.0),
@@ -56,7 +56,7 @@ def test_a_model_is_as_unsure_after_a_minute_of_standing_still_as_after_a_moment
         "as if independent": np.ones(len(X)),
     }.items():
         n = len(weights)
-        model = ILR(n_components=5, output_scale=1.0, **scales).fit(X[:n], Y[:n], weights)
+        model = ILR(n_components=5, scaling=scaling).fit(X[:n], Y[:n], weights)
         spread[name] = model.predict([[0.3, 0.3, 0.3]], return_std=True)[1][0, 0]
     assert spread["minute"] == pytest.approx(spread["moment"], rel=0.1)
     assert spread["as if independent"] < 0.3 * spread["moment"]

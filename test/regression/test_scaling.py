@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError
-from ilr_dynamics.regression import ILR
+from ilr_dynamics.regression import ILR, BatchInference, Scaling
 from ilr_dynamics.regression.scaling import Standardizer
 
 ROWS = st.integers(0, 2**32 - 1).map(lambda s: np.random.default_rng(s).normal(size=(30, 3)))
@@ -85,7 +85,7 @@ def test_a_model_in_other_units_says_the_same(motion):
     # Powers of two scale exactly; the shifts leave rounding, so few iterations are compared.
     x_scale, x_shift = np.array([0.25, 4096.0]), np.array([5.0, -70.0])
     y_scale, y_shift = np.array([1024.0, 0.125]), np.array([-3.0, 200.0])
-    settings = {"n_components": 8, "max_iterations": 5}
+    settings = {"n_components": 8, "inference": BatchInference(max_iterations=5)}
     here = ILR(**settings).fit(X, Y)
     there = ILR(**settings).fit(X * x_scale + x_shift, Y * y_scale + y_shift)
     queries = np.concatenate([X[::40], [[10.0, 2000.0]]])
@@ -108,8 +108,8 @@ def test_a_model_in_other_units_says_the_same(motion):
 
 def test_given_scales_are_used_and_kept(motion):
     X, Y = motion
-    settings = {"input_location": [3.0, 0.0], "input_scale": [2.0, 300.0], "output_scale": 7.0}
-    model = ILR(n_components=4, **settings).fit(X[:50], Y[:50])
+    scaling = Scaling(input_location=[3.0, 0.0], input_scale=[2.0, 300.0], output_scale=7.0)
+    model = ILR(n_components=4, scaling=scaling).fit(X[:50], Y[:50])
     model.partial_fit(X[50:], Y[50:])
     np.testing.assert_array_equal(model.regressors_.scaling.location, [3.0, 0.0])
     np.testing.assert_array_equal(model.regressors_.scaling.scale, [2.0, 300.0])

@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ilr_dynamics.regression import HILR, ILR, LinearFallback, neighbourhoods
+from ilr_dynamics.regression import (
+    HILR,
+    ILR,
+    BatchInference,
+    LinearGlobalModel,
+    Prior,
+    neighbourhoods,
+)
 from ilr_dynamics.regression.products import form_coefficients, forms, pairwise_products
 from ilr_dynamics.regression.screening import NEGLIGIBLE_WEIGHT, Screening
 
@@ -61,7 +68,9 @@ def test_bounds_of_nearly_singular_widths_are_none_or_hold(spread):
     X = np.stack([np.sin((1.0 + 0.3 * k) * t + k) for k in range(6)], axis=1)
     Y = np.stack([X[:, 0] * X[:, 1], np.sin(2.0 * X[:, 2])], axis=1)
     model = ILR(
-        150, input_spread=spread, input_strength=50.0, fit_scales=False, max_iterations=5
+        150,
+        prior=Prior(input_spread=spread, input_strength=50.0),
+        inference=BatchInference(fit_scales=False, max_iterations=5),
     ).fit(X, Y)
     near = X[::8] + 1e-7
     mean, std = model.predict(near, return_std=True)
@@ -93,20 +102,18 @@ def wavy(generator, n):
     return X, np.stack([np.sin(3.0 * s), X[:, 0] * X[:, 3]], axis=1)
 
 
-@pytest.fixture(scope="module", params=["ilr", "hilr", "fallback", "features"])
+@pytest.fixture(scope="module", params=["ilr", "hilr", "global model", "features"])
 def crowded(request):
     X, Y = wavy(np.random.default_rng(5), 3000)
     settings = {
         "ilr": {},
         "hilr": {},
-        "fallback": {"fallback": LinearFallback()},
+        "global model": {"global_model": LinearGlobalModel()},
         "features": {"features": "polynomial", "degree": 2},
     }[request.param]
     kind = HILR if request.param == "hilr" else ILR
-    model = kind(
-        120, concentration=50.0, input_spread=0.1, max_iterations=8, random_state=0, **settings
-    )
-    return model.fit(X, Y)
+    model = kind(120, inference=BatchInference(max_iterations=8), random_state=0, **settings)
+    return model.set_params(prior__concentration=50.0, prior__input_spread=0.1).fit(X, Y)
 
 
 def queries(n):
@@ -148,8 +155,8 @@ def test_single_queries_are_answered_as_all_components_do(crowded):
     mean, std = crowded.predict(X, return_std=True)
     found = [predictor.query(x) for x in X]
     np.testing.assert_allclose([one.mean for one in found], mean, rtol=1e-9, atol=1e-9)
-    # A fallback of less weight than 1e-9 is not asked.
-    rtol = 1e-9 if crowded.fallback_ is None else 1e-4
+    # A global model of less weight than 1e-9 is left out.
+    rtol = 1e-9 if crowded.global_model_ is None else 1e-4
     np.testing.assert_allclose([one.std for one in found], std, rtol=rtol)
     weights = crowded.responsibilities(X)
     np.testing.assert_allclose(

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""ILR among scikit-learn's tools, which it knows of but does not need."""
+"""Both estimators among scikit-learn's tools, which they know of but do not need."""
 
 import subprocess
 import sys
@@ -19,7 +19,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
 from sklearn.utils.validation import check_is_fitted  # noqa: E402
 
 from ilr_dynamics.exceptions import InvalidDataError, NotFittedError  # noqa: E402
-from ilr_dynamics.regression import ILR  # noqa: E402
+from ilr_dynamics.regression import (  # noqa: E402
+    HILR,
+    ILR,
+    BatchInference,
+    Prior,
+    Scaling,
+    StochasticInference,
+)
 
 # A check that is listed here and passes fails the test, so this list cannot grow old. Checks of
 # one-dimensional targets do not appear: the tag single_output=False says that Y always has two
@@ -41,7 +48,7 @@ EXPECTED_FAILURES = {
 
 
 @parametrize_with_checks(
-    [ILR(n_components=4, max_iterations=5)],
+    [kind(n_components=4, inference=BatchInference(max_iterations=5)) for kind in (ILR, HILR)],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )
 def test_scikit_learn_finds_its_conventions_kept(estimator, check):
@@ -75,10 +82,13 @@ def test_columns_are_counted(motion):
 
 def test_a_clone_has_the_parameters_and_nothing_learned(motion):
     generator = np.random.default_rng(5)
-    model = ILR(n_components=5, input_scale=np.array([1.0, 2.0]), random_state=generator)
+    model = ILR(
+        n_components=5, random_state=generator, scaling=Scaling(input_scale=np.array([1.0, 2.0]))
+    )
     copy = clone(model.fit(*motion))
     assert copy.n_components == 5
-    np.testing.assert_array_equal(copy.input_scale, [1.0, 2.0])
+    np.testing.assert_array_equal(copy.scaling.input_scale, [1.0, 2.0])
+    assert copy.scaling is not model.scaling
     assert copy.random_state is not generator
     assert not hasattr(copy, "posterior_")
     np.testing.assert_array_equal(
@@ -123,16 +133,38 @@ def test_grid_search_finds_that_more_components_explain_more(motion):
     )
 
 
+def test_grid_search_reaches_into_groups(motion):
+    X, Y = motion
+    grid = {
+        "prior": [Prior(), Prior(noise_std=0.3)],
+        "prior__input_spread": [0.15, 3.0],
+        "inference": ["batch", StochasticInference(batch_size=50)],
+        "inference__max_iterations": [5],
+    }
+    folds = KFold(3, shuffle=True, random_state=0)
+    search = GridSearchCV(ILR(15, random_state=1), grid, cv=folds, error_score="raise").fit(X, Y)
+    assert len(search.cv_results_["params"]) == 8
+    assert search.best_params_["prior__input_spread"] == 0.15
+    assert search.best_estimator_.prior.input_spread == 0.15
+    assert search.best_estimator_.inference.max_iterations == 5
+
+
+def test_a_clone_of_a_group_is_equal():
+    for group in (Prior(noise_std=0.3), StochasticInference(batch_size=7), Scaling(1.0)):
+        assert clone(group) == group
+        assert clone(group) is not group
+
+
 def test_a_pipeline_passes_data_and_options_on(motion):
     X, Y = motion
     pipeline = make_pipeline(StandardScaler(), ILR(n_components=15))
     with pytest.raises(SklearnNotFittedError):
         check_is_fitted(pipeline)
-    pipeline.set_params(ilr__noise_std=0.2).fit(X, Y, ilr__sample_weight=np.ones(len(X)))
+    pipeline.set_params(ilr__prior__noise_std=0.2).fit(X, Y, ilr__sample_weight=np.ones(len(X)))
     mean, std = pipeline.predict(X, return_std=True)
     assert mean.shape == std.shape == Y.shape
     assert pipeline.score(X, Y) > 0.9
-    assert "ILR(n_components=15, noise_std=0.2)" in repr(pipeline)
+    assert "ILR(n_components=15, prior=Prior(noise_std=0.2))" in repr(pipeline)
 
 
 @pytest.mark.parametrize("scoring", [None, "r2"])
@@ -152,7 +184,7 @@ def test_scikit_learn_is_not_imported():
 import sys
 from ilr_dynamics.regression import ILR
 model = ILR(n_components=2)
-model.set_params(noise_std=0.2).fit([[0.0], [1.0]], [[0.0], [1.0]])
+model.set_params(prior__noise_std=0.2).fit([[0.0], [1.0]], [[0.0], [1.0]])
 model.predict([[0.5]], return_std=True), model.score([[0.0]], [[0.0]]), repr(model)
 try:
     ILR().predict([[0.5]])

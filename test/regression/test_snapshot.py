@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from ilr_dynamics.exceptions import SnapshotError
-from ilr_dynamics.regression import HILR, ILR, Predictor, load_snapshot
+from ilr_dynamics.regression import (
+    HILR,
+    ILR,
+    BatchInference,
+    Predictor,
+    Scaling,
+    load_snapshot,
+)
 from ilr_dynamics.regression.snapshot_file import read_snapshot, write_snapshot
 
 METADATA = {
@@ -14,7 +21,7 @@ METADATA = {
 }
 
 
-LINEAR = {"features": "linear", "degree": 3, "prior_mean": None, "fallback": None}
+LINEAR = {"features": "linear", "degree": 3, "global_model": None}
 
 
 @pytest.fixture
@@ -74,12 +81,12 @@ def test_parameters_of_numpy_come_back_as_pythons_and_generators_as_none(motion,
     model = ILR(
         n_components=np.int64(3),
         degree=np.int64(2),
-        input_scale=np.array([1.0, 200.0]),
         random_state=np.random.default_rng(0),
+        scaling=Scaling(input_scale=np.array([1.0, 200.0])),
     ).fit(*motion)
     model.save(tmp_path / "model.npz")
     loaded = load_snapshot(tmp_path / "model.npz")
-    assert loaded.input_scale == [1.0, 200.0]
+    assert loaded.scaling == Scaling(input_scale=[1.0, 200.0])
     assert loaded.random_state is None
     np.testing.assert_array_equal(loaded.predict(motion[0]), model.predict(motion[0]))
 
@@ -160,7 +167,7 @@ def test_values_that_are_not_finite_are_refused(path, name, value):
 
 @pytest.fixture(scope="module")
 def hierarchy(motion):
-    return HILR(n_components=5, max_iterations=10).fit(*motion)
+    return HILR(n_components=5, inference=BatchInference(max_iterations=10)).fit(*motion)
 
 
 @pytest.mark.parametrize("name", ["gate_mean", "regression_mean"])
@@ -213,11 +220,15 @@ def test_groups_that_do_not_fit_the_components_are_refused(path, change):
         {"transforms": LINEAR | {"degree": float("inf")}},
         {"transforms": LINEAR | {"degree": -3}},
         {"transforms": {"features": "linear", "degree": 3}},
-        {"transforms": {"features": "polynomial", "degree": 3, "prior_mean": None}},
-        {"transforms": {"features": "polynomial", "degree": 10**9, "prior_mean": None}},
-        {"transforms": {"features": "never_registered", "degree": 3, "prior_mean": None}},
-        {"transforms": {"features": "linear", "degree": 3, "prior_mean": "linear"}},
-        {"transforms": {"features": "linear", "degree": 3, "prior_mean": "never_defined"}},
+        {"transforms": LINEAR | {"features": "polynomial"}},
+        {"transforms": LINEAR | {"features": "polynomial", "degree": 10**9}},
+        {"transforms": LINEAR | {"features": "never_registered"}},
+        {"transforms": LINEAR | {"global_model": "linear"}},
+        {"transforms": LINEAR | {"global_model": "never_defined"}},
+        {"parameters": {"prior": {"type": "Posterior"}}},
+        {"parameters": {"prior": {"noise_std": 0.1}}},
+        {"parameters": {"prior": {"type": "Prior", "depth": 3}}},
+        {"parameters": {"inference": {"type": "BatchInference", "max_iterations": 0}}},
     ],
     ids=str,
 )
@@ -234,6 +245,16 @@ def test_missing_parts_are_named(path, name):
         load_snapshot(rewritten(path, without=[name]))
 
 
+def test_a_group_that_could_not_be_found_again_is_not_saved(motion, tmp_path):
+    class Hurried(BatchInference):
+        """Without a name that leads back to it."""
+
+    model = ILR(n_components=2, inference=Hurried(max_iterations=2)).fit(*motion)
+    with pytest.raises(SnapshotError, match="Hurried cannot be saved; expected one of .*Batch"):
+        model.save(tmp_path / "model.npz")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_folder_that_is_missing_is_told(model, tmp_path):
     with pytest.raises(SnapshotError, match="cannot write"):
         model.save(tmp_path / "nowhere" / "model.npz")
@@ -244,7 +265,9 @@ def test_a_folder_that_is_missing_is_told(model, tmp_path):
 def test_what_is_saved_can_be_loaded(size, of, motion, tmp_path):
     X, Y = motion
     X, Y = (size * X, Y) if of == "inputs" else (X, size * Y)
-    model = ILR(n_components=3, max_iterations=3, random_state=0).fit(X, Y)
+    model = ILR(n_components=3, random_state=0, inference=BatchInference(max_iterations=3)).fit(
+        X, Y
+    )
     path = tmp_path / "model.npz"
     if 1e-30 < size < 1e30:
         model.save(path)

@@ -6,17 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ilr_dynamics.exceptions import InvalidParameterError
-from ilr_dynamics.regression import ILR
-from ilr_dynamics.regression.inference import start, variational_bayes
+from ilr_dynamics.regression import ILR, BatchInference, Prior, Scaling, StochasticInference
+from ilr_dynamics.regression.inference_state import initial_state
 from ilr_dynamics.regression.initialization import assignment_statistics
 from ilr_dynamics.regression.mixture import extend
-from ilr_dynamics.regression.priors import isotropic_prior
-from ilr_dynamics.regression.stochastic import StepSchedule, stochastic_variational_bayes
 
 SEEDS = st.integers(0, 2**32 - 1)
-PRIOR = isotropic_prior(
-    1,
-    1,
+PRIOR = Prior(
     concentration=0.5,
     input_spread=0.3,
     input_strength=2.0,
@@ -24,10 +20,10 @@ PRIOR = isotropic_prior(
     noise_std=0.1,
     noise_strength=2.0,
     slope_scale=1.0,
-)
+).base_distribution(1, 0, 1)
 
 
-class WholeSteps(StepSchedule):
+class WholeSteps(StochasticInference):
     """Nothing is kept of earlier minibatches."""
 
     def step(self, index):
@@ -35,7 +31,7 @@ class WholeSteps(StepSchedule):
 
 
 class Problem:
-    """Samples with weights, the way learning begins, and a way to learn from them."""
+    """Samples with weights, the state that learning begins in, and a way to learn from them."""
 
     def __init__(self, seed, n=120, n_components=6, with_previous=True):
         generator = np.random.default_rng(seed)
@@ -50,44 +46,41 @@ class Problem:
         previous = 0.3 * statistics if with_previous else np.zeros_like(statistics)
         groups = np.arange(n_components)
         self.Z, self.weights, self.previous = Z, weights, previous
-        self.learning = start(weights, PRIOR, PRIOR, previous, statistics, groups)
+        self.state = initial_state(weights, PRIOR, PRIOR, previous, statistics, groups)
 
-    def batch(self, max_iterations, **settings):
-        return variational_bayes(
-            self.Z,
-            self.weights,
-            self.learning,
-            max_iterations=max_iterations,
-            tolerance=1e-13,
-            **settings,
-        )
+    def learn(self, inference, seed=0):
+        return inference.run(self.Z, self.weights, self.state, np.random.default_rng(seed))
 
-    def stochastic(self, schedule, max_passes, *, seed=0, tolerance=1e-13, **settings):
-        return stochastic_variational_bayes(
-            self.Z,
-            self.weights,
-            self.learning,
-            schedule=schedule,
-            generator=np.random.default_rng(seed),
-            max_passes=max_passes,
-            tolerance=tolerance,
-            **settings,
-        )
+
+def batch(max_iterations):
+    return BatchInference(max_iterations, tolerance=1e-13, fit_scales=False)
+
+
+def minibatches(max_iterations, batch_size, step_delay=0.0, *, fit_scales=False):
+    return StochasticInference(
+        max_iterations,
+        tolerance=1e-13,
+        fit_scales=fit_scales,
+        batch_size=batch_size,
+        step_delay=step_delay,
+        step_rate=0.7,
+    )
 
 
 def test_steps_fall_as_a_power_of_their_number():
-    steps = [StepSchedule(10, 3.0, 0.6).step(index) for index in range(4)]
+    slow = StochasticInference(step_delay=3.0, step_rate=0.6)
+    steps = [slow.step(index) for index in range(4)]
     np.testing.assert_allclose(steps, [4.0**-0.6, 5.0**-0.6, 6.0**-0.6, 7.0**-0.6])
-    assert StepSchedule(10, 0.0, 0.9).step(0) == 1.0
-    assert StepSchedule(10, 0.0, 1.0).step(9) == pytest.approx(0.1)
+    assert StochasticInference(step_delay=0.0, step_rate=0.9).step(0) == 1.0
+    assert StochasticInference(step_delay=0.0, step_rate=1.0).step(9) == pytest.approx(0.1)
 
 
 @settings(max_examples=10)
 @given(SEEDS, st.booleans(), st.integers(1, 6))
 def test_whole_steps_over_all_samples_are_iterations_of_batch_inference(seed, known, n_passes):
     problem = Problem(seed, with_previous=known)
-    found = problem.stochastic(WholeSteps(10**6, 0.0, 1.0), n_passes)
-    expected = problem.batch(n_passes)
+    whole = WholeSteps(n_passes, tolerance=1e-13, fit_scales=False, batch_size=10**6)
+    found, expected = problem.learn(whole), problem.learn(batch(n_passes))
     np.testing.assert_allclose(found.lower_bounds, expected.lower_bounds, rtol=1e-9, atol=1e-7)
     np.testing.assert_allclose(found.scatter, expected.scatter, rtol=1e-6, atol=1e-7)
 
@@ -95,21 +88,20 @@ def test_whole_steps_over_all_samples_are_iterations_of_batch_inference(seed, kn
 def test_steps_over_minibatches_are_not_whole():
     problem = Problem(1)
     batch_size = problem.Z.shape[0] // 2
-    found = problem.stochastic(StepSchedule(batch_size, 0.0, 0.7), 3)
-    assert found.lower_bounds[-1] != pytest.approx(problem.batch(3).lower_bounds[-1], rel=1e-6)
+    found, expected = (problem.learn(i) for i in (minibatches(3, batch_size), batch(3)))
+    assert found.lower_bounds[-1] != pytest.approx(expected.lower_bounds[-1], rel=1e-6)
 
 
 def test_one_minibatch_of_all_samples_is_batch_inference():
     problem = Problem(1)
-    found = problem.stochastic(StepSchedule(10**6, 5.0, 0.7), 4)
-    expected = problem.batch(4)
+    found, expected = (problem.learn(i) for i in (minibatches(4, 10**6, 5.0), batch(4)))
     np.testing.assert_allclose(found.lower_bounds, expected.lower_bounds, rtol=1e-9)
     np.testing.assert_allclose(found.scatter, expected.scatter, rtol=1e-6, atol=1e-7)
 
 
 def test_minibatches_are_drawn_at_random():
-    problem, schedule = Problem(2), StepSchedule(20, 1.0, 0.7)
-    first, second, again = (problem.stochastic(schedule, 3, seed=seed) for seed in (0, 1, 0))
+    problem, inference = Problem(2), minibatches(3, 20, 1.0)
+    first, second, again = (problem.learn(inference, seed) for seed in (0, 1, 0))
     np.testing.assert_array_equal(first.lower_bounds, again.lower_bounds)
     assert np.all(np.abs(first.lower_bounds - second.lower_bounds) > 1e-3)
 
@@ -118,7 +110,7 @@ def test_minibatches_are_drawn_at_random():
 @given(SEEDS, st.integers(1, 200), st.booleans(), st.booleans())
 def test_each_sample_is_counted_once_in_the_end(seed, batch_size, known, fit_scales):
     problem = Problem(seed, with_previous=known)
-    result = problem.stochastic(StepSchedule(batch_size, 1.0, 0.7), 3, fit_scales=fit_scales)
+    result = problem.learn(minibatches(3, batch_size, 1.0, fit_scales=fit_scales))
     total = problem.previous.sum(axis=0) + (problem.weights * problem.Z.T) @ problem.Z
     np.testing.assert_allclose(result.scatter.sum(axis=0), total, rtol=1e-6, atol=1e-5)
     counts = PRIOR.counts(result.scatter)
@@ -135,7 +127,9 @@ def large():
 def test_minibatches_come_close_to_what_all_samples_at_once_give(large):
     X, Y = large
     batch = ILR(12).fit(X, Y)
-    stochastic = ILR(12, inference="stochastic", batch_size=200, max_iterations=20).fit(X, Y)
+    stochastic = ILR(12, inference=StochasticInference(batch_size=200, max_iterations=20)).fit(
+        X, Y
+    )
     assert stochastic.lower_bounds_[-1] > batch.lower_bounds_[-1] - 0.03 * len(X)
     assert stochastic.score(X, Y) == pytest.approx(batch.score(X, Y), abs=0.01)
     assert np.sum(stochastic.prior_.counts(stochastic.statistics_)) == pytest.approx(len(X))
@@ -143,7 +137,9 @@ def test_minibatches_come_close_to_what_all_samples_at_once_give(large):
 
 def test_the_bound_reported_last_is_exact_and_the_others_estimate_it(large):
     X, Y = large
-    model = ILR(12, inference="stochastic", batch_size=200, max_iterations=8, tolerance=1e-12)
+    model = ILR(
+        12, inference=StochasticInference(batch_size=200, max_iterations=8, tolerance=1e-12)
+    )
     bounds = model.fit(X, Y).lower_bounds_
     assert bounds.shape == (8,)
     # Another batch iteration from there can only raise it.
@@ -155,7 +151,9 @@ def test_learning_goes_on_from_earlier_samples(large):
     X, Y = large
     order = np.argsort(X[:, 0])
     model = ILR(
-        12, inference="stochastic", batch_size=100, input_location=0.0, input_scale=2.0
+        12,
+        inference=StochasticInference(batch_size=100),
+        scaling=Scaling(input_location=0.0, input_scale=2.0),
     ).fit(X[order[:2000]], Y[order[:2000]])
     known = model.predict(X[order[:2000:100]])
     model.partial_fit(X[order[2000:]], Y[order[2000:]])
@@ -166,30 +164,28 @@ def test_learning_goes_on_from_earlier_samples(large):
 
 def test_passes_end_when_the_bound_has_settled(large):
     heard = []
-    settings = {"inference": "stochastic", "batch_size": 500, "max_iterations": 30}
-    model = ILR(8, tolerance=0.1, **settings)
+    model = ILR(8, inference=StochasticInference(30, tolerance=0.1, batch_size=500))
     model.fit(*large, callback=lambda *arguments: heard.append(arguments))
     assert model.converged_
     assert len(model.lower_bounds_) < 30
     assert [h[:2] for h in heard] == [(k, 30) for k in range(1, len(heard) + 1)]
     np.testing.assert_allclose([h[2] * 4000 for h in heard], model.lower_bounds_[:-1])
-    assert (
-        not ILR(8, tolerance=1e-12, **settings).set_params(max_iterations=3).fit(*large).converged_
-    )
+    model.set_params(inference__tolerance=1e-12, inference__max_iterations=3)
+    assert not model.fit(*large).converged_
 
 
 def test_one_pass_is_one_iteration_of_batch_inference(large):
     X, Y = large[0][:300], large[1][:300]
     batch, stochastic = (
-        ILR(8, inference=inference, max_iterations=1).fit(X, Y)
+        ILR(8, inference=inference).set_params(inference__max_iterations=1).fit(X, Y)
         for inference in ("batch", "stochastic")
     )
     np.testing.assert_array_equal(batch.statistics_, stochastic.statistics_)
 
 
 def test_the_same_seed_draws_the_same_minibatches(large):
-    settings = {"inference": "stochastic", "batch_size": 300, "max_iterations": 4}
-    first, second = (ILR(6, random_state=3, **settings).fit(*large) for _ in range(2))
+    inference = StochasticInference(max_iterations=4, batch_size=300)
+    first, second = (ILR(6, random_state=3, inference=inference).fit(*large) for _ in range(2))
     np.testing.assert_array_equal(first.statistics_, second.statistics_)
 
 
@@ -206,8 +202,8 @@ def test_the_same_seed_draws_the_same_minibatches(large):
     ],
     ids=str,
 )
-def test_schedules_that_do_not_converge_are_refused_by_name_and_value(large, parameters):
+def test_schedules_that_do_not_converge_are_refused_by_name_and_value(parameters):
     ((name, value),) = parameters.items()
     with pytest.raises(InvalidParameterError, match=name) as caught:
-        ILR(inference="stochastic", **parameters).fit(*large)
+        StochasticInference(**parameters)
     assert str(value) in str(caught.value)

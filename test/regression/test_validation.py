@@ -5,10 +5,16 @@ import pytest
 from scipy.sparse import csr_array
 
 from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError
-from ilr_dynamics.regression import ILR
+from ilr_dynamics.regression import ILR, BatchInference, Scaling, StochasticInference
 
 X = np.random.default_rng(0).normal(size=(20, 2))
 Y = X @ np.ones((2, 1))
+
+
+def scheme_with(name):
+    """Scheme of inference that has the parameter, if it is one of inference."""
+    has_it = hasattr(StochasticInference, name.removeprefix("inference__"))
+    return StochasticInference() if has_it else BatchInference()
 
 
 def changed(array, index, value):
@@ -65,43 +71,46 @@ def test_malformed_weights_are_refused(weights, message):
         {"n_components": 2.5},
         {"n_components": True},
         {"n_components": "many"},
-        {"concentration": 0.0},
-        {"input_spread": -1.0},
-        {"input_strength": 0.0},
-        {"noise_std": np.nan},
-        {"noise_strength": np.inf},
-        {"slope_scale": None},
-        {"centre_spread": 0.0},
-        {"n_restarts": 0},
+        {"prior__concentration": 0.0},
+        {"prior__input_spread": -1.0},
+        {"prior__input_strength": 0.0},
+        {"prior__noise_std": np.nan},
+        {"prior__noise_strength": np.inf},
+        {"prior__slope_scale": None},
+        {"prior__centre_spread": 0.0},
+        {"inference__n_restarts": 0},
         {"degree": 0},
         {"degree": 2.5},
         {"features": "cubic"},
         {"features": None},
-        {"prior_mean": 3.0},
-        {"fit_scales": "inputs"},
-        {"fit_scales": None},
-        {"fit_scales": 1},
-        {"fit_concentration": "yes"},
-        {"fit_scales": np.ones(2)},
+        {"prior": 3.0},
+        {"scaling": "standard"},
+        {"calibration_share": 0.6},
+        {"learn_residual": 1},
+        {"inference__fit_scales": "inputs"},
+        {"inference__fit_scales": None},
+        {"inference__fit_scales": 1},
+        {"inference__fit_concentration": "yes"},
+        {"inference__fit_scales": np.ones(2)},
         {"features": np.array(["a", "b"])},
-        {"merge": "no"},
-        {"merge": None},
+        {"inference__merge": "no"},
+        {"inference__merge": None},
         {"inference": "online"},
         {"inference": np.array(["batch", "batch"])},
-        {"batch_size": 0},
-        {"step_delay": "a"},
-        {"step_delay": -1.0},
-        {"step_rate": 0.5},
-        {"step_rate": 1.5},
+        {"inference__batch_size": 0},
+        {"inference__step_delay": "a"},
+        {"inference__step_delay": -1.0},
+        {"inference__step_rate": 0.5},
+        {"inference__step_rate": 1.5},
         {"forgetting_factor": 0.0},
         {"forgetting_factor": 1.5},
-        {"fallback": "physics"},
-        {"max_iterations": 0},
-        {"tolerance": 0.0},
-        {"tolerance": "fine"},
-        {"input_scale": [1.0, 0.0]},
-        {"input_location": [1.0, 2.0, 3.0]},
-        {"output_scale": -2.0},
+        {"global_model": "physics"},
+        {"inference__max_iterations": 0},
+        {"inference__tolerance": 0.0},
+        {"inference__tolerance": "fine"},
+        {"scaling__input_scale": [1.0, 0.0]},
+        {"scaling__input_location": [1.0, 2.0, 3.0]},
+        {"scaling__output_scale": -2.0},
         {"random_state": "seed"},
         {"random_state": -1},
     ],
@@ -109,8 +118,8 @@ def test_malformed_weights_are_refused(weights, message):
 )
 def test_parameters_out_of_range_are_refused_by_name_and_value(parameters):
     ((name, value),) = parameters.items()
-    with pytest.raises(InvalidParameterError, match=name) as caught:
-        ILR(**parameters).fit(X, Y)
+    with pytest.raises(InvalidParameterError, match=name.rpartition("__")[2]) as caught:
+        ILR(inference=scheme_with(name)).set_params(**parameters).fit(X, Y)
     assert repr(value) in str(caught.value)
 
 
@@ -121,27 +130,30 @@ def test_parameters_out_of_range_are_refused_by_name_and_value(parameters):
         {"degree": 0},
         {"features": "cubic"},
         {"forgetting_factor": 1.5},
-        {"step_delay": "a"},
-        {"step_rate": 2.0},
-        {"batch_size": 0.5},
-        {"merge": "no"},
-        {"fit_scales": np.ones(2)},
-        {"prior_mean": 3.0},
-        {"noise_std": -1.0},
+        {"inference__step_delay": "a"},
+        {"inference__step_rate": 2.0},
+        {"inference__batch_size": 0.5},
+        {"inference__merge": "no"},
+        {"inference__fit_scales": np.ones(2)},
+        {"global_model": 3.0},
+        {"prior__noise_std": -1.0},
     ],
     ids=str,
 )
 def test_parameters_are_checked_before_learning_on_too(parameters):
-    model = ILR(n_components=2).fit(X, Y)
+    (name,) = parameters
+    model = ILR(n_components=2, inference=scheme_with(name)).fit(X, Y)
     before = model.predict(X)
-    with pytest.raises(InvalidParameterError, match=next(iter(parameters))):
+    with pytest.raises(InvalidParameterError, match=name.rpartition("__")[2]):
         model.set_params(**parameters).partial_fit(X, Y)
     np.testing.assert_array_equal(model.predict(X), before)
 
 
 def test_switches_of_numpy_are_as_good_as_those_of_python():
-    plain = ILR(n_components=3, merge=True, fit_scales=False).fit(X, Y)
-    numpy = ILR(n_components=3, merge=np.True_, fit_scales=np.False_).fit(X, Y)
+    plain = ILR(n_components=3, inference=BatchInference(merge=True, fit_scales=False)).fit(X, Y)
+    numpy = ILR(
+        n_components=3, inference=BatchInference(merge=np.True_, fit_scales=np.False_)
+    ).fit(X, Y)
     np.testing.assert_array_equal(plain.statistics_, numpy.statistics_)
 
 
@@ -167,7 +179,7 @@ def test_weights_of_any_size_leave_a_model(size):
 
 def test_rounding_that_eats_the_prior_is_told_and_not_left_to_numpy():
     with pytest.raises(InvalidDataError, match="double precision"):
-        ILR(input_location=0.0, input_scale=1.0).fit(X + 1e10, Y)
+        ILR(scaling=Scaling(input_location=0.0, input_scale=1.0)).fit(X + 1e10, Y)
 
 
 def test_weights_that_eat_the_prior_are_told():
@@ -189,7 +201,7 @@ def test_queries_whose_squares_overflow_are_refused_by_size(size, features):
 
 @pytest.mark.parametrize(("features", "size"), [("linear", 1e99), ("polynomial", 1e33)])
 def test_queries_as_far_as_allowed_have_an_answer(features, size):
-    model = ILR(n_components=2, features=features, input_scale=1.0).fit(X, Y)
+    model = ILR(n_components=2, features=features, scaling=Scaling(input_scale=1.0)).fit(X, Y)
     mean, std = model.predict([[0.0, size]], return_std=True)
     found = model.predictor()([0.0, size])
     assert np.all(np.isfinite([mean, std, found[0][None], found[1][None]]))

@@ -163,10 +163,12 @@ def test_a_description_without_motors_has_one_at_each_joint(arm):
 
 def test_a_mixture_falls_back_on_it_and_keeps_it_in_its_files(arm, rubbing, tmp_path):
     X = motion(arm.n_joints, 300, 7)
-    fallback = IdentifiedDynamics.from_description(arm)
-    model = ILR(n_components=5, fallback=fallback).fit(X, rubbing(X))
+    identified = IdentifiedDynamics.from_description(arm)
+    model = ILR(n_components=5, global_model=identified).fit(X, rubbing(X))
     far = 100.0 * motion(arm.n_joints, 5, 8)
-    np.testing.assert_allclose(model.predict(far), model.fallback_.predict(far).mean, rtol=1e-6)
+    np.testing.assert_allclose(
+        model.predict(far), model.global_model_.predict(far).mean, rtol=1e-6
+    )
     model.save(tmp_path / "model.npz")
     loaded = load_snapshot(tmp_path / "model.npz")
     np.testing.assert_array_equal(loaded.predict(far), model.predict(far))
@@ -197,7 +199,7 @@ def test_gravity_that_is_no_vector_is_refused(arm, gravity):
 def test_other_numbers_of_torques_are_refused(arm, samples, n_outputs):
     X, Y = samples
     with pytest.raises(InvalidDataError, match="identified dynamics of"):
-        ILR(5, fallback=IdentifiedDynamics.from_description(arm)).fit(
+        ILR(5, global_model=IdentifiedDynamics.from_description(arm)).fit(
             X, np.resize(Y, (len(X), n_outputs))
         )
 
@@ -212,7 +214,7 @@ def test_inputs_too_large_to_add_up_are_refused(arm, samples):
 
 def test_a_loaded_model_with_identified_dynamics_computes_the_same_bits(arm, samples, tmp_path):
     X, Y = samples
-    model = ILR(5, fallback=IdentifiedDynamics.from_description(arm)).fit(X, Y)
+    model = ILR(5, global_model=IdentifiedDynamics.from_description(arm)).fit(X, Y)
     model.save(tmp_path / "model.npz")
     loaded = load_snapshot(tmp_path / "model.npz")
     of_both = (m.predict(X[:50], return_std=True) for m in (loaded, model))

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""A global model behind the mixture: Bayesian linear regression, kept as sums."""
+"""A global model behind the mixture: a linear regression of the tests' own, kept as sums."""
 
 from dataclasses import dataclass, replace
 
@@ -13,22 +13,21 @@ from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError, Sna
 from ilr_dynamics.regression import (
     HILR,
     ILR,
-    Fallback,
-    FallbackPrediction,
-    LinearPriorMean,
+    BatchInference,
+    GlobalModel,
+    GlobalPrediction,
     Predictor,
+    global_model,
     load_snapshot,
 )
-from ilr_dynamics.regression.fallback import FALLBACKS
 
 # So far from all data that the unseen component has all the weight but for the last digits.
 FAR = np.array([[1e14, 0.0], [3.0, -1e16], [-1e15, 1e17]])
-PRIOR_MEAN = LinearPriorMean(np.array([[2.0, 0.01], [-30.0, 0.2]]), np.array([1.0, -5.0]))
 
 
 def line_class():
     @dataclass(frozen=True, eq=False)
-    class Line(Fallback):
+    class Line(GlobalModel):
         """Y = B [x, 1] by ridge regression; `n_calls` counts how often it learned."""
 
         gram: np.ndarray
@@ -71,7 +70,7 @@ def line_class():
             U = np.column_stack([X, np.ones(len(X))])
             mean = U @ np.linalg.solve(self.precision, self.pull)
             doubt = np.sum(U * np.linalg.solve(self.precision, U.T).T, axis=1)
-            return FallbackPrediction(mean, 1.0 + doubt)
+            return GlobalPrediction(mean, 1.0 + doubt)
 
         @property
         def noise_shape(self):
@@ -100,20 +99,20 @@ def line_class():
 
 @pytest.fixture(scope="module")
 def line():
-    """Let the tests of this module define fallbacks without others learning their names."""
+    """Let the tests of this module define global models without others learning their names."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(FALLBACKS, "_classes", dict(FALLBACKS._classes))
+        patch.setattr(global_model, "_CLASSES", dict(global_model._CLASSES))
         yield line_class().empty()
 
 
-@pytest.fixture(scope="module", params=[None, PRIOR_MEAN], ids=["alone", "with prior mean"])
+@pytest.fixture(scope="module", params=[False, True], ids=["outputs", "residuals"])
 def model(motion, line, request):
-    return ILR(n_components=10, fallback=line, prior_mean=request.param).fit(*motion)
+    return ILR(n_components=10, global_model=line, learn_residual=request.param).fit(*motion)
 
 
 @pytest.fixture(scope="module")
 def learned(motion, line):
-    """What the fallback of a model of all samples must be."""
+    """What the global model must be after all samples."""
     return line.updated(*motion, np.ones(len(motion[0])))
 
 
@@ -122,14 +121,14 @@ def assert_same_sums(found, expected):
         np.testing.assert_allclose(found.arrays()[name], array, rtol=1e-12, err_msg=name)
 
 
-def deviations(fallback, X):
-    """Standard deviations (n, d) of the Student-t that a fallback predicts."""
-    variances = np.diagonal(fallback.noise_shape) * fallback.dof / (fallback.dof - 2.0)
-    return np.sqrt(fallback.predict(X).factor[:, None] * variances)
+def deviations(line, X):
+    """Standard deviations (n, d) of the Student-t that a global model predicts."""
+    variances = np.diagonal(line.noise_shape) * line.dof / (line.dof - 2.0)
+    return np.sqrt(line.predict(X).factor[:, None] * variances)
 
 
-def test_far_queries_return_to_the_fallback(model, learned):
-    assert_same_sums(model.fallback_, learned)
+def test_far_queries_return_to_the_global_model(model, learned):
+    assert_same_sums(model.global_model_, learned)
     np.testing.assert_allclose(model.responsibilities(FAR)[:, -1], 1.0, atol=1e-12)
     for mode in ("mean", "mode"):
         mean, std = model.predict(FAR, return_std=True, mode=mode)
@@ -137,9 +136,9 @@ def test_far_queries_return_to_the_fallback(model, learned):
         np.testing.assert_allclose(std, deviations(learned, FAR), rtol=1e-7)
 
 
-def test_only_where_nothing_is_known_the_fallback_speaks(model, motion):
+def test_only_where_nothing_is_known_the_global_model_predicts(motion, line):
     X, Y = motion
-    alone = ILR(n_components=10, prior_mean=model.prior_mean).fit(X, Y)
+    model, alone = (ILR(10, global_model=used).fit(X, Y) for used in (line, None))
     np.testing.assert_array_equal(model.statistics_, alone.statistics_)
     np.testing.assert_array_equal(model.responsibilities(X), alone.responsibilities(X))
     for found, expected in zip(
@@ -148,7 +147,7 @@ def test_only_where_nothing_is_known_the_fallback_speaks(model, motion):
         np.testing.assert_array_equal(found[:, :-1], expected[:, :-1])
 
 
-def test_the_last_component_is_the_fallback(model, learned, motion):
+def test_the_last_component_is_the_global_model(model, learned, motion):
     X = np.concatenate([motion[0][::40], FAR])
     _, means, covariances = model.predict_components(X)
     prediction = learned.predict(X)
@@ -158,8 +157,10 @@ def test_the_last_component_is_the_fallback(model, learned, motion):
     np.testing.assert_allclose(covariances[:, -1], expected, rtol=1e-9)
 
 
-def test_a_hierarchy_falls_back_too(motion, line, learned):
-    model = HILR(n_components=5, max_iterations=10, fallback=line).fit(*motion)
+def test_the_last_component_of_a_hierarchy_is_it_too(motion, line, learned):
+    model = HILR(
+        n_components=5, global_model=line, inference=BatchInference(max_iterations=10)
+    ).fit(*motion)
     _, means, _ = model.predict_components(motion[0][::40])
     expected = learned.predict(motion[0][::40]).mean
     np.testing.assert_allclose(means[:, -1], expected, rtol=1e-9, atol=1e-9)
@@ -168,7 +169,7 @@ def test_a_hierarchy_falls_back_too(motion, line, learned):
 def test_a_predictor_says_the_same_near_and_far_also_from_a_file(model, motion, tmp_path):
     model.predictor().save(tmp_path / "model.predictor")
     mapped = Predictor.open(tmp_path / "model.predictor")
-    # Near, where the mixture ends, far away, and where nothing else speaks.
+    # Near, where the mixture ends, far away, and where nothing else counts.
     queries = np.concatenate([motion[0][::50], [[6.0, 100.0], [40.0, -900.0], [1e4, -1e6]], FAR])
     mean, std = model.predict(queries, return_std=True)
     size = np.abs(mean) + model.output_scaling_.scale
@@ -180,7 +181,7 @@ def test_a_predictor_says_the_same_near_and_far_also_from_a_file(model, motion, 
         np.testing.assert_allclose(found.std, std[n], rtol=1e-9)
 
 
-def test_intervals_and_densities_are_of_the_fallback_where_it_speaks(model, learned):
+def test_intervals_and_densities_are_of_the_global_model_where_nothing_is_known(model, learned):
     X = FAR[:1]
     prediction = learned.predict(X)
     shape = prediction.factor[0] * learned.noise_shape
@@ -196,7 +197,7 @@ def test_intervals_and_densities_are_of_the_fallback_where_it_speaks(model, lear
 
 def test_a_loaded_model_says_the_same_bits_and_learns_on(motion, line, tmp_path):
     X, Y = motion
-    model = ILR(n_components=10, fallback=line, forgetting_factor=0.5).fit(X[:200], Y[:200])
+    model = ILR(n_components=10, global_model=line, forgetting_factor=0.5).fit(X[:200], Y[:200])
     model.save(tmp_path / "model.npz")
     loaded = load_snapshot(tmp_path / "model.npz")
     queries = np.concatenate([X, FAR])
@@ -208,57 +209,61 @@ def test_a_loaded_model_says_the_same_bits_and_learns_on(motion, line, tmp_path)
             loaded.predict(queries, True), model.predict(queries, True), strict=True
         ):
             np.testing.assert_array_equal(found, expected)
-        assert_same_sums(loaded.fallback_, model.fallback_)
+        assert_same_sums(loaded.global_model_, model.global_model_)
 
 
 def test_another_fit_counts_no_sample_twice(motion, line, learned, tmp_path):
-    model = ILR(n_components=5, fallback=line).fit(*motion)
+    model = ILR(n_components=5, global_model=line).fit(*motion)
     model.save(tmp_path / "model.npz")
     loaded = load_snapshot(tmp_path / "model.npz")
-    assert_same_sums(loaded.fallback_, learned)
+    assert_same_sums(loaded.global_model_, learned)
     for m in (model, loaded):
-        assert m.fallback.weight == 0.0
-        assert_same_sums(m.fit(*motion).fallback_, learned)
+        assert m.global_model.weight == 0.0
+        assert_same_sums(m.fit(*motion).global_model_, learned)
 
 
 def test_new_samples_are_passed_on_once_with_their_weights(motion, line):
     X, Y = motion
     weights = np.arange(400) % 3 + 0.5
     weights[::7] = 0.0
-    model = ILR(n_components=5, n_restarts=3, fallback=line)
+    model = ILR(n_components=5, global_model=line, inference=BatchInference(n_restarts=3))
     for n, rows in enumerate((slice(0, 150), slice(150, 300), slice(300, 400))):
         model.partial_fit(X[rows], Y[rows], weights[rows])
-        assert model.fallback_.n_calls == n + 1
-    assert_same_sums(model.fallback_, line.updated(X, Y, weights))
+        assert model.global_model_.n_calls == n + 1
+    assert_same_sums(model.global_model_, line.updated(X, Y, weights))
     assert line.weight == 0.0
 
 
-def test_the_fallback_forgets_as_the_components_do(motion, line):
+def test_the_global_model_forgets_as_the_components_do(motion, line):
     X, Y = motion
     ones = np.ones(200)
-    model = ILR(n_components=5, fallback=line, forgetting_factor=0.25)
+    model = ILR(n_components=5, global_model=line, forgetting_factor=0.25)
     model.partial_fit(X[:200], Y[:200]).partial_fit(X[200:], Y[200:])
     earlier = line.updated(X[:200], Y[:200], 0.25 * ones)
-    assert_same_sums(model.fallback_, earlier.updated(X[200:], Y[200:], ones))
+    assert_same_sums(model.global_model_, earlier.updated(X[200:], Y[200:], ones))
     total = np.sum(model.prior_.counts(model.statistics_))
-    assert model.fallback_.weight == pytest.approx(total, rel=1e-9)
+    assert model.global_model_.weight == pytest.approx(total, rel=1e-9)
 
 
 def test_what_the_first_fit_took_stays_when_the_parameter_changes(motion, line, learned):
-    model = ILR(n_components=3, fallback=line).fit(*motion)
-    model.set_params(fallback=None).partial_fit(*motion)
-    assert_same_sums(model.fallback_, learned.updated(*motion, np.ones(400)))
-    assert model.fit(*motion).fallback_ is None
+    model = ILR(n_components=3, global_model=line).fit(*motion)
+    model.set_params(global_model=None).partial_fit(*motion)
+    assert_same_sums(model.global_model_, learned.updated(*motion, np.ones(400)))
+    assert model.fit(*motion).global_model_ is None
 
 
 def altered(line, **changes):
-    """Fallback that says something else in some respect; it has no name of its own."""
+    """Global model that says something else in some respect; it has no name of its own."""
     prediction = {name: changes.pop(name) for name in ("mean", "factor") if name in changes}
+    expected = changes.pop("expected", lambda mean: mean)
 
     class Altered(type(line)):
         def predict(self, X):
             said = super().predict(X)
             return replace(said, **{k: f(getattr(said, k)) for k, f in prediction.items()})
+
+        def expected(self, X):
+            return expected(super().expected(X))
 
     for name, change in changes.items():
         getter = getattr(type(line), name).fget
@@ -272,6 +277,8 @@ def altered(line, **changes):
         ({"mean": lambda mean: mean[:, :1]}, r"mean .* shape \(400, 2\), got \(400, 1\)"),
         ({"mean": lambda mean: mean[0]}, r"mean .* shape \(400, 2\), got \(2,\)"),
         ({"mean": lambda mean: np.where(mean > 0.0, np.nan, mean)}, "mean .* not finite"),
+        ({"expected": lambda mean: mean[:, :1]}, r"expected .* \(400, 2\), got \(400, 1\)"),
+        ({"expected": lambda mean: np.nan * mean}, "expected .* not finite"),
         ({"factor": lambda factor: factor[:, None]}, r"factor .* \(400,\), got \(400, 1\)"),
         ({"factor": lambda factor: factor + np.inf}, "factor .* not finite"),
         ({"factor": lambda factor: -factor}, "must be positive"),
@@ -282,52 +289,55 @@ def altered(line, **changes):
     ],
 )
 def test_what_does_not_fit_the_model_is_refused(motion, line, changes, message):
+    model = ILR(2, global_model=altered(line, **changes), learn_residual=True)
     with pytest.raises(InvalidDataError, match=message):
-        ILR(n_components=2, fallback=altered(line, **changes)).fit(*motion)
+        model.fit(*motion)
 
 
 def test_what_does_not_fit_new_samples_is_refused_and_changes_nothing(motion, line):
     X, Y = motion
     holes = altered(line, mean=lambda mean: np.where(len(mean) < 200, np.nan, mean))
-    model = ILR(n_components=2, fallback=holes).fit(X[:300], Y[:300])
-    statistics, fallback = model.statistics_, model.fallback_
+    model = ILR(n_components=2, global_model=holes).fit(X[:300], Y[:300])
+    statistics, learned = model.statistics_, model.global_model_
     with pytest.raises(InvalidDataError, match="not finite"):
         model.partial_fit(X[300:], Y[300:])
     assert model.statistics_ is statistics
-    assert model.fallback_ is fallback
+    assert model.global_model_ is learned
 
 
-@pytest.mark.parametrize("value", ["line", 3.0, Fallback, PRIOR_MEAN])
-def test_what_is_no_fallback_is_refused(motion, value):
-    with pytest.raises(InvalidParameterError, match="fallback must be a Fallback or None"):
-        ILR(fallback=value).fit(*motion)
+@pytest.mark.parametrize("value", ["line", 3.0, GlobalModel, np.eye(2)])
+def test_what_is_no_global_model_is_refused(motion, value):
+    with pytest.raises(InvalidParameterError, match="global_model must be a GlobalModel or None"):
+        ILR(global_model=value).fit(*motion)
 
 
 def test_files_are_refused_where_the_class_is_not_known(motion, line, tmp_path, monkeypatch):
-    model = ILR(n_components=2, fallback=line).fit(*motion)
+    model = ILR(n_components=2, global_model=line).fit(*motion)
     model.save(tmp_path / "model.npz")
     model.predictor().save(tmp_path / "model.predictor")
-    monkeypatch.delitem(FALLBACKS._classes, "line")
-    with pytest.raises(SnapshotError, match="no fallback 'line'.*import"):
+    monkeypatch.delitem(global_model._CLASSES, "line")
+    with pytest.raises(SnapshotError, match="no global model 'line'.*import"):
         load_snapshot(tmp_path / "model.npz")
-    with pytest.raises(SnapshotError, match="no fallback 'line'.*import"):
+    with pytest.raises(SnapshotError, match="no global model 'line'.*import"):
         Predictor.open(tmp_path / "model.predictor")
 
 
-def test_files_are_refused_where_the_fallback_does_not_fit(motion, line, tmp_path, monkeypatch):
-    model = ILR(n_components=2, fallback=line).fit(*motion)
+def test_files_are_refused_where_the_global_model_does_not_fit(
+    motion, line, tmp_path, monkeypatch
+):
+    model = ILR(n_components=2, global_model=line).fit(*motion)
     model.save(tmp_path / "model.npz")
     model.predictor().save(tmp_path / "model.predictor")
     other = classmethod(lambda cls, arrays: line.empty(2, 3))
     monkeypatch.setattr(type(line), "from_arrays", other)
-    with pytest.raises(SnapshotError, match=r"mean of the fallback must have shape \(1, 2\)"):
+    with pytest.raises(SnapshotError, match=r"mean of the global model must have shape \(1, 2\)"):
         load_snapshot(tmp_path / "model.npz")
-    with pytest.raises(SnapshotError, match=r"mean of the fallback must have shape \(1, 2\)"):
+    with pytest.raises(SnapshotError, match=r"mean of the global model must have shape \(1, 2\)"):
         Predictor.open(tmp_path / "model.predictor")
 
 
 def test_a_class_that_could_not_be_found_again_is_not_saved(motion, line, tmp_path):
-    model = ILR(n_components=2, fallback=altered(line)).fit(*motion)
+    model = ILR(n_components=2, global_model=altered(line)).fit(*motion)
     for write in (model.save, model.predictor().save):
         with pytest.raises(SnapshotError, match="Altered cannot be saved"):
             write(tmp_path / "model")

@@ -8,12 +8,12 @@ import pytest
 from naive_predictive import input_predictive, output_predictive
 from scipy.stats import f as f_distribution
 
-from ilr_dynamics.regression import recognition, stick_breaking
+from ilr_dynamics.regression import novelty, stick_breaking
 from ilr_dynamics.regression.matrix_normal_wishart import MatrixNormalWishart
 from ilr_dynamics.regression.mixture import MixturePosterior
 from ilr_dynamics.regression.normal_wishart import NormalWishart
+from ilr_dynamics.regression.novelty import most_probable_component
 from ilr_dynamics.regression.predictive import PredictiveMixture
-from ilr_dynamics.regression.recognition import most_probable_recognising
 
 N_DRAWS = 20_000
 
@@ -54,8 +54,8 @@ def naive_label(mixture, u, y, level):
 @pytest.mark.parametrize(("m", "d"), [(1, 1), (2, 3), (4, 2)])
 @pytest.mark.parametrize(("block_rows", "block_pairs"), [(7, 8192), (512, 50), (512, 8192)])
 def test_agrees_with_asking_every_component(m, d, block_rows, block_pairs, monkeypatch):
-    monkeypatch.setattr(recognition, "BLOCK_ROWS", block_rows)
-    monkeypatch.setattr(recognition, "BLOCK_PAIRS", block_pairs)
+    monkeypatch.setattr(novelty, "BLOCK_ROWS", block_rows)
+    monkeypatch.setattr(novelty, "BLOCK_PAIRS", block_pairs)
     generator = np.random.default_rng(10 * m + d)
     # Five that overlap, and an unseen one that some samples are more likely to come from.
     components = [naive.random_component(generator, m, d) for _ in range(6)]
@@ -64,17 +64,17 @@ def test_agrees_with_asking_every_component(m, d, block_rows, block_pairs, monke
     U = with_one(X)
     relations = np.repeat([c.map for c in components], 20, axis=0)
     Y = np.einsum("ndq,nq->nd", relations, U) + 0.5 * generator.normal(size=(120, d))
-    labels = most_probable_recognising(mixture, U, Y, 0.1)
+    labels = most_probable_component(mixture, U, Y, 0.1)
     expected = [naive_label(mixture, u, y, 0.1) for u, y in zip(U, Y, strict=True)]
     np.testing.assert_array_equal(labels, expected)
     assert len(set(expected)) >= 4
 
 
 @pytest.mark.parametrize(("m", "d"), [(1, 1), (2, 3), (4, 2)])
-def test_a_component_does_not_recognise_the_share_of_its_own_samples_asked_for(m, d):
+def test_a_component_takes_the_stated_share_of_its_own_samples_for_novel(m, d):
     generator = np.random.default_rng(10 * m + d)
     component = naive.random_component(generator, m, d)
-    # The unseen component has next to no weight: it takes what is not recognised only.
+    # The unseen component has next to no weight: it takes what is novel only.
     mixture = mixture_of([component], component, concentration=1e-9)
     X = np.reshape(input_predictive(component).rvs(N_DRAWS, random_state=generator), (-1, m))
     at = output_predictive(component, component.mean)
@@ -83,27 +83,27 @@ def test_a_component_does_not_recognise_the_share_of_its_own_samples_asked_for(m
     for level in (0.05, 0.3):
         # Inputs as expected with outputs at the centre, and the other way round.
         expected_outputs = with_one(X) @ component.map.T
-        by_input = most_probable_recognising(mixture, with_one(X), expected_outputs, level)
-        by_output = most_probable_recognising(mixture, with_one(near), Y, level)
+        by_input = most_probable_component(mixture, with_one(X), expected_outputs, level)
+        by_output = most_probable_component(mixture, with_one(near), Y, level)
         error = 4.0 * np.sqrt(level * (1.0 - level) / N_DRAWS)
         assert np.mean(by_input) == pytest.approx(level, abs=error)
         assert np.mean(by_output) == pytest.approx(level, abs=error)
 
 
-def test_a_sample_needs_one_component_that_recognises_input_and_output():
+def test_a_sample_is_novel_unless_one_component_expects_both_input_and_output():
     generator = np.random.default_rng(12)
     first, second = (naive.random_component(generator, 2, 1) for _ in range(2))
     mixture = mixture_of([first, second], first, concentration=1e-9)
 
     def label(place, relation, shift=0.0):
         U = with_one(place.mean[None])
-        return most_probable_recognising(mixture, U, U @ relation.map.T + shift, 0.05)[0]
+        return most_probable_component(mixture, U, U @ relation.map.T + shift, 0.05)[0]
 
     assert label(first, first) == 0
     assert label(second, second) == 1
     assert label(first, first, shift=50.0) == 2
     far = with_one(first.mean[None] + 99.0)
-    assert most_probable_recognising(mixture, far, np.zeros((1, 1)), 0.05)[0] == 2
+    assert most_probable_component(mixture, far, np.zeros((1, 1)), 0.05)[0] == 2
 
 
 def test_memory_is_bounded_where_every_component_is_near_every_sample():
@@ -113,7 +113,7 @@ def test_memory_is_bounded_where_every_component_is_near_every_sample():
     X = np.tile(component.mean, (512, 1))
     Y = np.zeros((512, 7))
     tracemalloc.start()
-    most_probable_recognising(mixture, with_one(X), Y, 0.01)
+    most_probable_component(mixture, with_one(X), Y, 0.01)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     # All 51,712 pairs at once take 230 MB.

@@ -1,11 +1,12 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 """
-Which known component a new sample belongs to, before inference decides: one that recognises it.
+Which known component a new sample belongs to, before inference decides: none where it is novel.
 
-A component recognises a sample when neither its input nor its output lies among the share that it
-expects farthest out: both squared distances, divided by their dimensions, are F-distributed. Few
-components have the input of a sample so near, and only those are asked about its output.
+A sample is novel to a component if its input or its output lies among the share of samples that
+the component expects farthest out: both squared distances, divided by their dimensions, are
+F-distributed. Few components have the input of a sample so near; outputs are compared for those
+alone.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ilr_dynamics.regression.linear_algebra import (
 from ilr_dynamics.regression.predictive import PredictiveMixture
 from ilr_dynamics.regression.products import pairwise_products
 
-__all__ = ["most_probable_recognising"]
+__all__ = ["most_probable_component"]
 
 # Rows worked on at a time: bounds the memory of arrays over (rows, components).
 BLOCK_ROWS = 512
@@ -32,13 +33,13 @@ BLOCK_ROWS = 512
 BLOCK_PAIRS = 8192
 
 
-def most_probable_recognising(
+def most_probable_component(
     mixture: PredictiveMixture, U: FloatArray, Y: FloatArray, level: float
 ) -> IndexArray:
     """
-    Component (n,) that is most probable of those that recognise a sample.
+    Component (n,) that is most probable of those to which a sample is not novel.
 
-    The last one, the unseen, where none does or where it is more probable itself.
+    The last one, the unseen, where it is novel to all or where that is more probable itself.
 
     Parameters
     ----------
@@ -47,7 +48,8 @@ def most_probable_recognising(
     U, Y : (n, q), (n, d)
         Regressors and outputs, in standard units.
     level
-        Share of its own samples that a component would not recognise, by either.
+        Share of its own samples that a component takes for novel by their inputs, and by their
+        outputs.
     """
     m, d, unseen = mixture.n_inputs, mixture.n_outputs, mixture.dofs.size - 1
     input_dofs = 2.0 * mixture.exponents - m

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from naive_predictive import draw_parameters
 
-from ilr_dynamics.regression.priors import isotropic_prior
+from ilr_dynamics.regression import Prior
 
 SETTINGS = {
     "concentration": 4.0,
@@ -20,7 +20,7 @@ SETTINGS = {
 
 @pytest.fixture(scope="module")
 def drawn():
-    prior = isotropic_prior(3, 2, **SETTINGS)
+    prior = Prior(**SETTINGS).base_distribution(3, 0, 2)
     component = naive.components_of(prior.gate, prior.regression)[0]
     return draw_parameters(component, np.random.default_rng(1), 20_000)
 
@@ -58,6 +58,6 @@ def test_offsets_have_unit_deviation(drawn):
 
 @pytest.mark.parametrize("sizes", [(1, 1), (12, 4), (21, 7)])
 def test_spread_of_the_prior_predictive_is_finite(sizes):
-    prior = isotropic_prior(*sizes, **{**SETTINGS, "noise_strength": 0.01})
+    prior = Prior(**{**SETTINGS, "noise_strength": 0.01}).base_distribution(sizes[0], 0, sizes[1])
     assert prior.regression.predictive_dof()[0] > 2.0
     assert prior.concentration == 4.0

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""One linear regression for the whole input space: the fallback where nothing else is known."""
+"""Linear regression as a global model: one for the whole input space."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.exceptions import InvalidDataError, NotFittedError
-from ilr_dynamics.regression.fallback import Fallback, FallbackPrediction
+from ilr_dynamics.regression.global_model import GlobalModel, GlobalPrediction
 from ilr_dynamics.regression.matrix_normal_wishart import (
     MatrixNormalWishart,
     update_matrix_normal_wishart,
 )
 from ilr_dynamics.regression.scaling import Standardizer
 
-__all__ = ["LinearFallback"]
+__all__ = ["LinearGlobalModel"]
 
 # A slope of one standard unit is expected, give or take ten; the noise is worth two samples.
 SLOPE_PRECISION = 1e-2
@@ -28,7 +28,7 @@ NOISE_STRENGTH = 2.0
 
 
 @dataclass(frozen=True, eq=False)
-class LinearFallback(Fallback):
+class LinearGlobalModel(GlobalModel):
     """
     Bayesian linear regression of all outputs on [x, 1], exact (`MatrixNormalWishart`).
 
@@ -71,13 +71,13 @@ class LinearFallback(Fallback):
             return type(self)()
         return replace(self, scatter=factor * self.scatter)
 
-    def predict(self, X: FloatArray) -> FallbackPrediction:
+    def predict(self, X: FloatArray) -> GlobalPrediction:
         """Predict at inputs X (n, m), in physical units; NotFittedError before any samples."""
         if self.outputs is None:
-            raise NotFittedError("the linear fallback has seen no samples; expected some first")
+            raise NotFittedError("the linear model has seen no samples; expected some first")
         U = self._regressors(X)
         covariance = self._posterior.slope_covariance[0]
-        return FallbackPrediction(
+        return GlobalPrediction(
             self.outputs.inverse_transform(U @ self._posterior.mean[0].T),
             1.0 + np.einsum("ni,ij,nj->n", U, covariance, U, optimize=True),
         )
@@ -121,9 +121,9 @@ class LinearFallback(Fallback):
         }
         for name, shape in shapes.items():
             if arrays[name].shape != shape or not np.all(np.isfinite(arrays[name])):
-                raise ValueError(f"{name} of a linear fallback must be finite, of shape {shape}")
+                raise ValueError(f"{name} of a linear model must be finite, of shape {shape}")
             if name.endswith("scale") and not np.all(arrays[name] > 0.0):
-                raise ValueError(f"{name} of a linear fallback must be positive")
+                raise ValueError(f"{name} of a linear model must be positive")
         return cls(
             Standardizer(arrays["input_location"], arrays["input_scale"]),
             Standardizer(arrays["output_location"], arrays["output_scale"]),
@@ -134,7 +134,7 @@ class LinearFallback(Fallback):
         assert self.inputs is not None
         if X.shape[1] != self.inputs.location.size:
             raise InvalidDataError(
-                f"the fallback takes {self.inputs.location.size} inputs, got {X.shape[1]}"
+                f"the global model takes {self.inputs.location.size} inputs, got {X.shape[1]}"
             )
         return np.concatenate([self.inputs.transform(X), np.ones((len(X), 1))], axis=1)
 

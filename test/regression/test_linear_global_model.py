@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import t
 
 from ilr_dynamics.exceptions import InvalidDataError, NotFittedError
-from ilr_dynamics.regression import HILR, ILR, LinearFallback, load_snapshot
+from ilr_dynamics.regression import HILR, ILR, LinearGlobalModel, load_snapshot
 
 SLOPE, OFFSET = np.array([[2.0, -0.01], [30.0, 0.5]]), np.array([5.0, -100.0])
 
@@ -19,7 +19,7 @@ def samples(n, seed=0):
 @pytest.fixture
 def informed():
     X, Y = samples(2000)
-    return LinearFallback().updated(X, Y, np.ones(len(X)))
+    return LinearGlobalModel().updated(X, Y, np.ones(len(X)))
 
 
 def test_the_map_is_found_and_extrapolates(informed):
@@ -39,11 +39,11 @@ def test_intervals_cover_new_samples(informed):
 
 def test_samples_add_up_and_weights_are_repetitions(informed):
     X, Y = samples(2000)
-    halves = LinearFallback().updated(X, Y, np.ones(2000))
+    halves = LinearGlobalModel().updated(X, Y, np.ones(2000))
     more = halves.updated(X[:500], Y[:500], np.ones(500))
     weights = np.where(np.arange(2000) < 500, 2.0, 1.0)
     # The scaling is that of the first samples, so compare what both know in the same units.
-    known = LinearFallback(halves.inputs, halves.outputs).updated(X, Y, weights)
+    known = LinearGlobalModel(halves.inputs, halves.outputs).updated(X, Y, weights)
     np.testing.assert_allclose(more.scatter, known.scatter, rtol=1e-10)
     np.testing.assert_allclose(more.discounted(0.5).scatter, 0.5 * more.scatter)
 
@@ -56,28 +56,28 @@ def test_another_number_of_inputs_is_refused(informed):
 @pytest.mark.parametrize("model_class", [ILR, HILR])
 def test_a_mixture_returns_to_it_where_it_has_no_data(model_class, tmp_path):
     X, Y = samples(300)
-    model = model_class(n_components=5, fallback=LinearFallback()).fit(X, Y)
+    model = model_class(n_components=5, global_model=LinearGlobalModel()).fit(X, Y)
     far = np.array([[1e6, 0.0], [0.0, -1e8]])
-    expected = model.fallback_.predict(far)
+    expected = model.global_model_.predict(far)
     np.testing.assert_allclose(model.predict(far), expected.mean, rtol=1e-6)
-    dof = model.fallback_.dof
-    variance = np.diagonal(model.fallback_.noise_shape) * dof / (dof - 2.0)
+    dof = model.global_model_.dof
+    variance = np.diagonal(model.global_model_.noise_shape) * dof / (dof - 2.0)
     std = np.sqrt(variance * expected.factor[:, None])
     np.testing.assert_allclose(model.predict(far, return_std=True)[1], std, rtol=1e-6)
     model.save(tmp_path / "model.npz")
     loaded = load_snapshot(tmp_path / "model.npz")
     np.testing.assert_array_equal(loaded.predict(far), model.predict(far))
     # What it was before any data is what a new fit starts from.
-    assert loaded.fallback.arrays() == {}
+    assert loaded.global_model.arrays() == {}
 
 
 def test_nothing_is_predicted_before_any_samples():
     with pytest.raises(NotFittedError, match="has seen no samples"):
-        LinearFallback().predict(np.zeros((1, 2)))
+        LinearGlobalModel().predict(np.zeros((1, 2)))
 
 
 def test_scales_that_are_not_positive_are_refused(informed):
     arrays = informed.arrays()
     arrays["input_scale"] = np.array([1.0, 0.0])
-    with pytest.raises(ValueError, match="input_scale of a linear fallback must be positive"):
-        LinearFallback.from_arrays(arrays)
+    with pytest.raises(ValueError, match="input_scale of a linear model must be positive"):
+        LinearGlobalModel.from_arrays(arrays)

@@ -1,16 +1,16 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 r"""
-What was learned of a residual, told again when the fallback that leaves it has changed.
+Statistics of residuals, shifted when the global model that leaves the residuals has changed.
 
-Sums over samples hold s (y - f); with another fallback f' they should hold s (y - f'). The samples
-are gone, but where they were is known: over each component's input mean and covariance a linear
-map D [x, 1] is fitted to the shift s (f - f'), and
+Sums over samples hold s (y - f); with another global model f' they should hold s (y - f'). The
+samples are gone, but where they were is known: over each component's input mean and covariance a
+linear map D [x, 1] is fitted to the shift s (f - f'), and
 
 .. math::
     S \leftarrow T S T^\top, \quad T = \begin{pmatrix} I & 0 \\ D & I \end{pmatrix}
 
-on the sums S of the products of [u, y] adds D [x, 1] to every y. Of a linear fallback it is exact.
+on the sums S of the products of [u, y] adds D [x, 1] to every y. Of a linear model it is exact.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.regression.linear_algebra import cholesky
 from ilr_dynamics.regression.transforms import Transforms
 
-__all__ = ["told_again"]
+__all__ = ["shifted_statistics"]
 
-# Where the shift is asked for: at the centre and this many deviations from it, along each axis of
+# Where the shift is evaluated: at the centre and this many deviations from it, along each axis of
 # the covariance. There a parabola has the mean that it has under the normal distribution.
 DEVIATIONS = np.sqrt(3.0)
 # Of the mean variance of the inputs: no direction is thinner.
 THINNEST = 1e-9
 
 
-def told_again(
+def shifted_statistics(
     statistics: FloatArray, before: Transforms, after: Transforms, share: float = 1.0
 ) -> FloatArray:
     """
@@ -41,15 +41,15 @@ def told_again(
     statistics
         Weighted sums of the products of [x, features of x, 1, y] in standard units.
     before, after
-        The same but for the fallbacks of their baselines.
+        The same but for their global models.
     share
-        Of the shift that is told. What is forgotten is not defended against the new fallback: an
-        arm that has changed has done so where there are no new samples, too.
+        Of the shift that is made. What is forgotten is not defended against the new global model:
+        an arm that has changed has done so where there are no new samples, too.
     """
     outputs = before.outputs.scale.size
     inputs, q = before.regressors.n_inputs, statistics.shape[1] - outputs
     counts = statistics[:, q - 1, q - 1]
-    # Of hardly any samples nothing needs to be told.
+    # Hardly any samples need no shift.
     filled = np.flatnonzero(counts > 1e-6)
     if filled.size == 0:
         return statistics
@@ -69,9 +69,9 @@ def told_again(
     transfer = np.tile(np.eye(q + outputs), (filled.size, 1, 1))
     transfer[:, q:, :inputs] = slopes
     transfer[:, q:, q - 1] = fitted[:, :, inputs] - (slopes @ centres[:, :, None])[:, :, 0]
-    told = statistics.copy()
-    told[filled] = transfer @ sums @ np.swapaxes(transfer, 1, 2)
-    return 0.5 * (told + np.swapaxes(told, 1, 2))
+    shifted = statistics.copy()
+    shifted[filled] = transfer @ sums @ np.swapaxes(transfer, 1, 2)
+    return 0.5 * (shifted + np.swapaxes(shifted, 1, 2))
 
 
 def _roots(second_moments: FloatArray, centres: FloatArray) -> FloatArray:
@@ -84,9 +84,9 @@ def _roots(second_moments: FloatArray, centres: FloatArray) -> FloatArray:
 
 def _shifts(points: FloatArray, before: Transforms, after: Transforms) -> FloatArray:
     """How much less is left (n, d) at inputs (n, m), both in standard units."""
-    fallback, newer = before.baseline.fallback, after.baseline.fallback
-    assert fallback is not None
+    model, newer = before.global_model, after.global_model
+    assert model is not None
     assert newer is not None
     X = before.regressors.scaling.inverse_transform(points)
-    change = fallback.expected(X) - newer.expected(X)
-    return fallback.informative_share(X) * change / before.outputs.scale
+    change = model.expected(X) - newer.expected(X)
+    return model.informative_share(X) * change / before.outputs.scale

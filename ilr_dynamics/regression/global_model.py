@@ -1,0 +1,208 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Global models: one regression of few parameters for the whole input space.
+
+The mixture's unseen component stands for all that no component has seen. By itself it predicts
+what the base prior expects, which is next to nothing. With a global model it predicts what that
+model, learned from the same samples, makes of the input: for an arm, its identified rigid-body
+dynamics. The local models may learn what it leaves of the outputs, instead of the outputs.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError, SnapshotError
+
+__all__ = [
+    "GlobalModel",
+    "GlobalPrediction",
+    "check_global_model",
+    "check_global_model_fits",
+    "global_model_from_arrays",
+    "name_of",
+]
+
+# Classes by name: a snapshot holds names and float arrays, never code.
+_CLASSES: dict[str, type[GlobalModel]] = {}
+
+
+@dataclass(frozen=True)
+class GlobalPrediction:
+    """
+    Student-t distributions of the outputs at n inputs, in physical units.
+
+    Parameters
+    ----------
+    mean : (n, d)
+        Locations.
+    factor : (n,)
+        By how much uncertain parameters widen the shape matrix `GlobalModel.noise_shape`, at
+        least 1.
+    """
+
+    mean: FloatArray
+    factor: FloatArray
+
+
+class GlobalModel(ABC):
+    """
+    Base of global models, whose posterior predictive distribution is a Student-t.
+
+    Instances are never changed: `updated` returns a new one. A subclass with a `name` is found
+    again by that name when a snapshot is loaded; the program that loads it must have imported the
+    subclass.
+    """
+
+    name: ClassVar[str]
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if "name" in cls.__dict__:
+            _CLASSES[cls.name] = cls
+
+    @abstractmethod
+    def updated(self, X: FloatArray, Y: FloatArray, weights: FloatArray) -> Self:
+        """Return what is known after further samples X (n, m), Y (n, d) of these weights (n,)."""
+
+    @abstractmethod
+    def discounted(self, factor: float) -> Self:
+        """Return what is left if earlier samples weigh `factor` as much; 0: none are left."""
+
+    @abstractmethod
+    def predict(self, X: FloatArray) -> GlobalPrediction:
+        """Predict at inputs X (n, m), in physical units."""
+
+    def expected(self, X: FloatArray) -> FloatArray:
+        """Mean (n, d) of the prediction at inputs X (n, m): all that some queries need."""
+        return self.predict(X).mean
+
+    @property
+    @abstractmethod
+    def noise_shape(self) -> FloatArray:
+        """Shape matrix (d, d) of the Student-t where parameters are certain (factor 1)."""
+
+    @property
+    @abstractmethod
+    def dof(self) -> float:
+        """Degrees of freedom of the Student-t, above 2."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, FloatArray]:
+        """Everything that `from_arrays` needs, as float arrays by name."""
+
+    @classmethod
+    @abstractmethod
+    def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> Self:
+        """Make the model that `arrays` came from; ValueError if they do not fit together."""
+
+    def informative_share(self, X: FloatArray) -> FloatArray:
+        """
+        Share (n, d), from 0 to 1, of the residuals at inputs X (n, m) that can be learned.
+
+        Where the model knows that an output may be anything within limits, as the torque of a
+        joint that sticks, its residual there is no error that could be learned.
+        """
+        return np.ones((X.shape[0], self.noise_shape.shape[0]))
+
+    @property
+    def uninformative_variance(self) -> FloatArray:
+        """Variance (d,) of the outputs about the mean in the other share of the samples."""
+        return np.zeros(self.noise_shape.shape[0])
+
+    def residual(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        """
+        What local models learn of outputs Y (n, d) at inputs X (n, m), in physical units.
+
+        Where residuals cannot be learned the global model stands: nothing is left of them.
+        InvalidDataError if what is expected has another shape or is not finite.
+        """
+        expected = self.expected(X)
+        _check_values("expected", expected, Y.shape)
+        return self.informative_share(X) * (Y - expected)
+
+
+def check_global_model(value: object) -> GlobalModel | None:
+    """Return `value` if it is a global model or None, else InvalidParameterError."""
+    if value is not None and not isinstance(value, GlobalModel):
+        raise InvalidParameterError(f"global_model must be a GlobalModel or None, got {value!r}")
+    return value
+
+
+def check_global_model_fits(model: GlobalModel, X: FloatArray, n_outputs: int) -> None:
+    """
+    Check that a global model can serve a mixture.
+
+    Parameters
+    ----------
+    model
+        With the samples it was given.
+    X : (n, m)
+        Inputs at which it must predict, in physical units.
+    n_outputs
+        Length d of an output of the mixture.
+
+    Raises
+    ------
+    InvalidDataError
+        If its predictions have other shapes than the mixture needs, or are not finite.
+    """
+    prediction = model.predict(X)
+    n, d = X.shape[0], n_outputs
+    share = model.informative_share(X)
+    for name, value, shape in (
+        ("mean", prediction.mean, (n, d)),
+        ("factor", prediction.factor, (n,)),
+        ("noise_shape", model.noise_shape, (d, d)),
+        ("informative_share", share, (n, d)),
+        ("uninformative_variance", model.uninformative_variance, (d,)),
+        ("dof", model.dof, ()),
+    ):
+        _check_values(name, value, shape)
+    if not np.all((share >= 0.0) & (share <= 1.0) & (model.uninformative_variance >= 0.0)):
+        raise InvalidDataError(
+            "the informative_share of the global model must be from 0 to 1 and its "
+            f"uninformative_variance at least 0, got {np.min(share)} to {np.max(share)} and "
+            f"{model.uninformative_variance}"
+        )
+    # A factor of 1 may have lost its last digits.
+    if not np.all(prediction.factor > 0.0) or not model.dof > 2.0:
+        raise InvalidDataError(
+            "the factor of the global model must be positive and its dof above 2, got "
+            f"{np.min(prediction.factor)} and {model.dof}"
+        )
+
+
+def _check_values(name: str, value: ArrayLike, shape: tuple[int, ...]) -> None:
+    if np.shape(value) != shape:
+        raise InvalidDataError(
+            f"the {name} of the global model must have shape {shape}, got {np.shape(value)}"
+        )
+    if not np.all(np.isfinite(value)):
+        raise InvalidDataError(f"the {name} of the global model is not finite")
+
+
+def name_of(model: GlobalModel) -> str:
+    """Name that leads back to the class of a model; SnapshotError if none does."""
+    name = getattr(model, "name", None)
+    if name is None or _CLASSES.get(name) is not type(model):
+        raise SnapshotError(f"{type(model).__name__} cannot be saved: it has no `name` of its own")
+    return name
+
+
+def global_model_from_arrays(name: str, arrays: Mapping[str, FloatArray]) -> GlobalModel:
+    """Make the model that was saved under a name; SnapshotError if no class has it."""
+    if name not in _CLASSES:
+        raise SnapshotError(
+            f"no global model {name!r} is known here, only {sorted(_CLASSES)}: import the module "
+            "that defines it first"
+        )
+    return _CLASSES[name].from_arrays(arrays)
