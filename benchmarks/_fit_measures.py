@@ -23,13 +23,13 @@ import numpy as np
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.blas_threads import one_blas_thread
 from ilr_dynamics.regression import ILR, BatchInference, Prior, StochasticInference, batch
-from ilr_dynamics.regression.inference_state import InferenceResult, initial_state
-from ilr_dynamics.regression.initialization import (
+from ilr_dynamics.regression.inference.initialization import (
     assignment_statistics,
     k_means_plus_plus,
     nearest_seed,
 )
-from ilr_dynamics.regression.mixture import extend
+from ilr_dynamics.regression.inference.state import InferenceResult, initial_state
+from ilr_dynamics.regression.mixture.mixture import extend
 
 Figures = dict[str, float]
 

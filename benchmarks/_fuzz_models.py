@@ -16,10 +16,10 @@ from numpy.random import Generator
 
 from ilr_dynamics.exceptions import IlrDynamicsError
 from ilr_dynamics.regression import HILR, ILR, BatchInference, LinearGlobalModel, load_snapshot
+from ilr_dynamics.regression.files.packed_arrays import open_arrays, write_arrays
+from ilr_dynamics.regression.files.snapshot_file import HEADER, _checksum, read_snapshot
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
-from ilr_dynamics.regression.packed_arrays import open_arrays, write_arrays
-from ilr_dynamics.regression.predictor import Predictor
-from ilr_dynamics.regression.snapshot_file import HEADER, _checksum, read_snapshot
+from ilr_dynamics.regression.prediction.predictor import Predictor
 from ilr_dynamics.robot.dynamics_regressor import n_columns
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 

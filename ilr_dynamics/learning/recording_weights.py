@@ -17,7 +17,7 @@ import numpy as np
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.regression import effective_sample_weights
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
-from ilr_dynamics.regression.scaling import Standardizer
+from ilr_dynamics.regression.units.scaling import Standardizer
 
 __all__ = ["recording_weights"]
 

@@ -30,8 +30,8 @@ from ilr_dynamics.learning.jobs import Job, LoadJob, SaveJob, UpdateJob, decode_
 from ilr_dynamics.learning.learn import LearningReport, Progress, learn
 from ilr_dynamics.learning.settings import LearningSettings, load_compatible_snapshot
 from ilr_dynamics.process_lifetime import die_with_parent
+from ilr_dynamics.regression.files.snapshot_file import is_snapshot
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
-from ilr_dynamics.regression.snapshot_file import is_snapshot
 
 __all__ = ["main", "run_job"]
 

@@ -12,15 +12,15 @@ from numpy.typing import ArrayLike
 from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.blas_threads import one_blas_thread
 from ilr_dynamics.exceptions import InvalidParameterError, NotFittedError
-from ilr_dynamics.regression.calibration import SpreadFactors
-from ilr_dynamics.regression.features import Regressors
 from ilr_dynamics.regression.global_model import GlobalModel
+from ilr_dynamics.regression.inference.calibration import SpreadFactors
 from ilr_dynamics.regression.learner import Knowledge
-from ilr_dynamics.regression.mixture import MixturePosterior, MixturePrior
-from ilr_dynamics.regression.physical_mixture import PhysicalMixture
-from ilr_dynamics.regression.predictor import Predictor
-from ilr_dynamics.regression.scaling import Standardizer
-from ilr_dynamics.regression.transforms import Transforms
+from ilr_dynamics.regression.mixture.mixture import MixturePosterior, MixturePrior
+from ilr_dynamics.regression.prediction.physical_mixture import PhysicalMixture
+from ilr_dynamics.regression.prediction.predictor import Predictor
+from ilr_dynamics.regression.units.features import Regressors
+from ilr_dynamics.regression.units.scaling import Standardizer
+from ilr_dynamics.regression.units.transforms import Transforms
 from ilr_dynamics.regression.validation import check_array, check_training_data
 
 __all__ = ["FittedMixture", "check_coverage"]

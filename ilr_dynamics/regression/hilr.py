@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ilr_dynamics.regression.mixture.prior import TwoLevelPrior
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
-from ilr_dynamics.regression.prior import TwoLevelPrior
 
 __all__ = ["HILR"]
 

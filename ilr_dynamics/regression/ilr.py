@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
+from ilr_dynamics.regression.mixture.prior import Prior
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
-from ilr_dynamics.regression.prior import Prior
 
 __all__ = ["ILR"]
 

@@ -9,24 +9,28 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ilr_dynamics.arrays import FloatArray, IndexArray
-from ilr_dynamics.regression.calibration import MIN_SAMPLES, SpreadFactors, spread_factors
-from ilr_dynamics.regression.features import Regressors
 from ilr_dynamics.regression.global_model import GlobalModel
-from ilr_dynamics.regression.inference import Inference, IterationCallback
-from ilr_dynamics.regression.inference_state import InferenceResult, initial_state
-from ilr_dynamics.regression.initialization import (
+from ilr_dynamics.regression.inference.calibration import (
+    MIN_SAMPLES,
+    SpreadFactors,
+    spread_factors,
+)
+from ilr_dynamics.regression.inference.inference import Inference, IterationCallback
+from ilr_dynamics.regression.inference.initialization import (
     assignment_statistics,
     k_means_plus_plus,
     nearest_seed,
 )
-from ilr_dynamics.regression.mixture import MixturePrior, extend
-from ilr_dynamics.regression.novelty import most_probable_component
-from ilr_dynamics.regression.physical_mixture import PhysicalMixture
-from ilr_dynamics.regression.predictive import PredictiveMixture
-from ilr_dynamics.regression.prior import Prior
-from ilr_dynamics.regression.residual_statistics import shifted_statistics
-from ilr_dynamics.regression.scaling import Scaling, Standardizer
-from ilr_dynamics.regression.transforms import Transforms
+from ilr_dynamics.regression.inference.novelty import most_probable_component
+from ilr_dynamics.regression.inference.residual_statistics import shifted_statistics
+from ilr_dynamics.regression.inference.state import InferenceResult, initial_state
+from ilr_dynamics.regression.mixture.mixture import MixturePrior, extend
+from ilr_dynamics.regression.mixture.prior import Prior
+from ilr_dynamics.regression.prediction.physical_mixture import PhysicalMixture
+from ilr_dynamics.regression.prediction.predictive_mixture import PredictiveMixture
+from ilr_dynamics.regression.units.features import Regressors
+from ilr_dynamics.regression.units.scaling import Scaling, Standardizer
+from ilr_dynamics.regression.units.transforms import Transforms
 from ilr_dynamics.regression.validation import check_random_state, check_size
 
 __all__ = ["Knowledge", "Learner", "calibrated"]

@@ -13,12 +13,12 @@ import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.exceptions import InvalidDataError, NotFittedError
-from ilr_dynamics.regression.global_model import GlobalModel, GlobalPrediction
-from ilr_dynamics.regression.matrix_normal_wishart import (
+from ilr_dynamics.regression.families.matrix_normal_wishart import (
     MatrixNormalWishart,
     update_matrix_normal_wishart,
 )
-from ilr_dynamics.regression.scaling import Standardizer
+from ilr_dynamics.regression.global_model import GlobalModel, GlobalPrediction
+from ilr_dynamics.regression.units.scaling import Standardizer
 
 __all__ = ["LinearGlobalModel"]
 

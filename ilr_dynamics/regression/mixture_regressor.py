@@ -15,19 +15,22 @@ from numpy.typing import ArrayLike
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.blas_threads import one_blas_thread
 from ilr_dynamics.exceptions import InvalidParameterError
-from ilr_dynamics.regression.batch import BatchInference
 from ilr_dynamics.regression.estimator import Estimator
-from ilr_dynamics.regression.features import check_features
+from ilr_dynamics.regression.files.snapshot_file import write_snapshot
+from ilr_dynamics.regression.files.stored_knowledge import pack_knowledge
+from ilr_dynamics.regression.files.stored_parameters import pack_parameters
 from ilr_dynamics.regression.fitted_mixture import FittedMixture, check_coverage
 from ilr_dynamics.regression.former_names import answering_former_names
 from ilr_dynamics.regression.global_model import GlobalModel, check_global_model
-from ilr_dynamics.regression.inference import Inference, IterationCallback
-from ilr_dynamics.regression.inference_state import InferenceResult
+from ilr_dynamics.regression.inference.batch import BatchInference
+from ilr_dynamics.regression.inference.inference import Inference, IterationCallback
+from ilr_dynamics.regression.inference.state import InferenceResult
+from ilr_dynamics.regression.inference.stochastic import StochasticInference
 from ilr_dynamics.regression.learner import Knowledge, Learner, calibrated
+from ilr_dynamics.regression.mixture.prior import Prior
 from ilr_dynamics.regression.parameter_group import ParameterGroup
-from ilr_dynamics.regression.prior import Prior
-from ilr_dynamics.regression.scaling import Scaling
-from ilr_dynamics.regression.stochastic import StochasticInference
+from ilr_dynamics.regression.units.features import check_features
+from ilr_dynamics.regression.units.scaling import Scaling
 from ilr_dynamics.regression.validation import (
     check_choice,
     check_integer,
@@ -292,12 +295,16 @@ class MixtureRegressor(FittedMixture, Estimator):
         SnapshotError
             If the file cannot be written.
         """
-        from ilr_dynamics.regression.snapshot import (
-            write_model,  # the snapshot module knows all model classes
-        )
-
         self._check_fitted()
-        write_model(path, self, self.metadata_ if metadata is None else metadata)
+        learned, arrays = pack_knowledge(self._knowledge)
+        header = {
+            **learned,
+            "class": type(self).__name__,
+            "parameters": pack_parameters(self.get_params(deep=False)),
+            "converged": self.converged_,
+            "metadata": dict(self.metadata_ if metadata is None else metadata),
+        }
+        write_snapshot(path, header, {**arrays, "lower_bounds": self.lower_bounds_})
 
 
 def _check_type(name: str, value: object, expected: type, *, exactly: bool = False) -> None:

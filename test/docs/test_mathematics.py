@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The mathematics page names code that exists, for every equation that stands in it."""
 
-import importlib
+import importlib.util
 import re
 from functools import reduce
 
@@ -21,11 +21,19 @@ REFERENCES = sorted(
 )
 
 
+def is_module(*parts):
+    found = importlib.util.find_spec(".".join(parts))
+    return found is not None and found.submodule_search_locations is None
+
+
 @pytest.mark.parametrize("name", REFERENCES)
 def test_code_exists(name):
     package = name if name.startswith(("learning.", "robot.")) else f"regression.{name}"
-    folder, file, *names = package.split(".")
-    module = importlib.import_module(f"ilr_dynamics.{folder}.{file}")
+    parts = package.split(".")
+    # Folders, a file, and what is in it.
+    n_folders = next(n for n in range(1, len(parts)) if is_module("ilr_dynamics", *parts[: n + 1]))
+    module = importlib.import_module(".".join(["ilr_dynamics", *parts[: n_folders + 1]]))
+    names = parts[n_folders + 1 :]
     assert callable(reduce(getattr, names, module))
     assert reduce(getattr, names, module).__module__ == module.__name__
 

@@ -5,9 +5,9 @@
 import naive_hilr as naive
 import numpy as np
 
-from ilr_dynamics.regression.hierarchy import HierarchicalPrior
-from ilr_dynamics.regression.matrix_normal_wishart import MatrixNormalWishart
-from ilr_dynamics.regression.normal_wishart import NormalWishart
+from ilr_dynamics.regression.families.matrix_normal_wishart import MatrixNormalWishart
+from ilr_dynamics.regression.families.normal_wishart import NormalWishart
+from ilr_dynamics.regression.mixture.hierarchy import HierarchicalPrior
 
 LOG_2PI = np.log(2.0 * np.pi)
 

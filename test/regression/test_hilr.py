@@ -16,11 +16,11 @@ from ilr_dynamics.regression import (
     TwoLevelPrior,
     load_snapshot,
 )
-from ilr_dynamics.regression.hierarchy import HierarchicalPrior
-from ilr_dynamics.regression.inference_state import initial_state
-from ilr_dynamics.regression.initialization import assignment_statistics
-from ilr_dynamics.regression.matrix_normal_wishart import MatrixNormalWishart
-from ilr_dynamics.regression.normal_wishart import NormalWishart
+from ilr_dynamics.regression.families.matrix_normal_wishart import MatrixNormalWishart
+from ilr_dynamics.regression.families.normal_wishart import NormalWishart
+from ilr_dynamics.regression.inference.initialization import assignment_statistics
+from ilr_dynamics.regression.inference.state import initial_state
+from ilr_dynamics.regression.mixture.hierarchy import HierarchicalPrior
 
 SEEDS = st.integers(0, 2**32 - 1)
 STANDARD = Scaling(input_location=0.0, input_scale=1.0, output_location=0.0, output_scale=1.0)

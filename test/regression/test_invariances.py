@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ilr_dynamics.regression import ILR, BatchInference, Prior
-from ilr_dynamics.regression.inference_state import initial_state
-from ilr_dynamics.regression.initialization import assignment_statistics
-from ilr_dynamics.regression.mixture import extend
+from ilr_dynamics.regression.inference.initialization import assignment_statistics
+from ilr_dynamics.regression.inference.state import initial_state
+from ilr_dynamics.regression.mixture.mixture import extend
 
 SEEDS = st.integers(0, 2**32 - 1)
 PRIOR = Prior(

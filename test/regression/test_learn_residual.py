@@ -18,7 +18,7 @@ from ilr_dynamics.regression import (
     Scaling,
     load_snapshot,
 )
-from ilr_dynamics.regression.residual_statistics import shifted_statistics
+from ilr_dynamics.regression.inference.residual_statistics import shifted_statistics
 
 SETTINGS = {"n_components": 6, "random_state": 0, "inference": BatchInference(max_iterations=30)}
 SCALING = Scaling(input_location=0.0, input_scale=1.0, output_scale=0.3)

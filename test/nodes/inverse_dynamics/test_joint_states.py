@@ -161,7 +161,8 @@ def test_joint_states_that_are_wrong_are_told(arm):
         arm.diagnosis()
         return arm.diagnostics[-1].status[0].message
 
-    assert "s behind the node's clock" in told()
+    # The first may be of before any state, where the machine is at work.
+    assert any("s behind the node's clock" in told() for _ in range(10))
     # The node's clock, but a second late and soon some more, as the arm waits for each torque.
     arm.time = time.time() - 1.0
     arm.run(0.02)

@@ -1,0 +1,125 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+r"""
+Variational Bayes for the infinite mixture: E-step, M-step, scales of the prior, lower bound.
+
+Between an E-step and the M-step that follows, all parameter factors are at their optimum for the
+responsibilities, and the bound collapses to
+
+.. math::
+    L = \sum_n w_n H(r_n) + \log p(X, Y, \text{labels with statistics } S),
+
+the entropy of the responsibilities plus the evidence of the statistics. The entropy needs no pass
+over the responsibilities: with log rho = z' Q z, it is
+sum_n w_n log sum_k rho_nk - sum_k <Q_k, S_k>.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.regression.inference.expectation import Expectation
+from ilr_dynamics.regression.inference.inference import Inference, IterationCallback
+from ilr_dynamics.regression.inference.merging import merge_components
+from ilr_dynamics.regression.inference.state import InferenceResult, InferenceState
+from ilr_dynamics.regression.validation import check_choice
+
+__all__ = ["BatchInference"]
+
+# Iterations that ask of all components which samples they have a share in: the first ones, in
+# which most changes, and every so many of the others.
+FIRST_OF_ALL, OF_ALL_INTERVAL = 3, 8
+# Iterations before the scales of the prior follow the data: the first components are still those
+# of the initialisation, far wider or narrower than they will be.
+FIRST_ITERATION_OF_SCALES = 3
+# Merges are tried every so many iterations: the bound may take hundreds to settle, and each
+# component less makes the rest of them faster.
+MERGE_INTERVAL = 10
+
+
+@dataclass(frozen=True, repr=False)
+class BatchInference(Inference):
+    """
+    Coordinate ascent on the lower bound: every iteration visits all samples.
+
+    Parameters as those of `Inference`, and this.
+
+    Parameters
+    ----------
+    merge
+        Whether to merge components where that raises the bound. It finds the number of pieces of
+        a relation that truly consists of pieces. A smooth relation is better left to components
+        that overlap. Upper components of a hierarchy are merged in any case: their sharing slopes
+        is what a hierarchy is for.
+    """
+
+    merge: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        super().__post_init__()
+        check_choice(self.merge, "merge", (True, False))
+
+    def run(
+        self,
+        Z: FloatArray,
+        weights: FloatArray,
+        state: InferenceState,
+        generator: np.random.Generator,
+        callback: IterationCallback | None = None,
+    ) -> InferenceResult:
+        """As `Inference.run`."""
+        total_weight = float(np.sum(weights))
+        bounds: list[float] = []
+        converged = False
+        expectation = Expectation(Z, weights, state.prior.n_inputs)
+        asks_all = True
+        state = state.arranged()
+        for iteration in range(self.max_iterations):
+            if iteration >= FIRST_ITERATION_OF_SCALES:
+                state = state.with_scales_refitted(self.fit_scales, self.fit_concentration)
+            forms = state.posterior.expected_log_joint_forms()
+            asks_all |= iteration < FIRST_OF_ALL or iteration % OF_ALL_INTERVAL == 0
+            log_normalizer, new = expectation(forms, state.names, of_all=asks_all)
+            entropy = log_normalizer - float(np.vdot(forms, new))
+            learned = replace(state, new=new)
+            # Sorted at once, so that the posterior in the bound is that of the next iteration.
+            state = learned.arranged()
+            bounds.append(entropy + state.log_evidence() - state.constant)
+            if callback is not None:
+                callback(iteration + 1, self.max_iterations, bounds[-1] / total_weight)
+            if iteration <= FIRST_ITERATION_OF_SCALES:
+                asks_all = False
+                continue
+            settled = bounds[-1] - bounds[-2] <= self.tolerance * total_weight
+            if settled and not asks_all:
+                # Components that were left out may have more to say by now.
+                asks_all = True
+                continue
+            moved = None
+            if self.merge and (settled or iteration % MERGE_INTERVAL == 0):
+                # Not yet in the new order: that of the forms.
+                moved = _merged(Z, weights, learned, forms)
+            if settled and moved is None:
+                # Last, because tied components no longer change their widths one by one.
+                moved = state.united()
+                if moved is None:
+                    converged = True
+                    break
+            state = state if moved is None else moved.arranged()
+            asks_all = moved is not None
+        state = state.fully_united()
+        return InferenceResult(
+            state.prior, state.total, state.groups, np.asarray(bounds), converged
+        )
+
+
+def _merged(
+    Z: FloatArray, weights: FloatArray, state: InferenceState, forms: FloatArray
+) -> InferenceState | None:
+    """State with components merged, None where no merge raises the bound."""
+    merged_into = merge_components(state.prior, state.total, state.groups, Z, weights, forms)
+    return None if merged_into is None else state.merged(merged_into)

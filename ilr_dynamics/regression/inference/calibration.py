@@ -1,0 +1,167 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""
+How much wider or narrower intervals have to be to cover what they say, on samples not learned.
+
+Components with few samples in many dimensions are unsure of much that never matters, and a global
+model errs in its own way; what both get wrong is measured, apart, on the newest recording before
+it is learned. The spread of all components is then scaled by one factor, that of the unseen
+component by another. What components disagree about between each other is spread too, which no
+factor makes smaller: so what is counted is what the intervals of the whole mixture cover.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import stdtr
+
+from ilr_dynamics.arrays import BoolArray, FloatArray
+from ilr_dynamics.regression.prediction.predictive_mixture import (
+    ComponentPredictions,
+    PredictiveMixture,
+)
+
+__all__ = ["MIN_SAMPLES", "Outcomes", "SpreadFactors", "spread_factors"]
+
+# Fewer samples do not tell a quantile far out; the factor then stays as it was.
+MIN_SAMPLES = 50
+# Components of smaller weight do not move the border of an interval.
+SMALLEST_WEIGHT = 1e-4
+# Of either factor.
+SMALLEST_FACTOR, LARGEST_FACTOR = 0.05, 1e3
+# Of the search for a factor: to a thousandth, which is less than its samples tell.
+BISECTIONS = 14
+# The factors depend on each other where both kinds of component have weight.
+ROUNDS = 2
+
+
+@dataclass(frozen=True)
+class SpreadFactors:
+    """
+    Factors on standard deviations.
+
+    Parameters
+    ----------
+    components
+        Of all components that hold samples.
+    unseen
+        Of the unseen component.
+    """
+
+    components: float = 1.0
+    unseen: float = 1.0
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """
+    Outputs of n samples beside what was predicted of them, the spread factors not yet counted.
+
+    Parameters
+    ----------
+    weights : (n, k)
+        Of the k components that matter most to any of them.
+    distances : (n, k, d)
+        Of the outputs from the components' locations, in units of their scale.
+    dofs : (n, k)
+        Degrees of freedom.
+    is_unseen : (n, k)
+        Which of the components is the unseen one.
+    """
+
+    weights: FloatArray
+    distances: FloatArray
+    dofs: FloatArray
+    is_unseen: BoolArray
+
+    @classmethod
+    def of(
+        cls,
+        mixture: PredictiveMixture,
+        predictions: ComponentPredictions,
+        Y: FloatArray,
+        factors: SpreadFactors,
+    ) -> Outcomes:
+        """Of outputs Y (n, d) in the units of the mixture, whose spread has these factors."""
+        weights = predictions.weights
+        n_kept = int(np.max(np.sum(weights > SMALLEST_WEIGHT, axis=1)))
+        kept = np.argsort(-weights, axis=1)[:, :n_kept]
+        rows = np.arange(len(Y))[:, None]
+        is_unseen = kept == weights.shape[1] - 1
+        present = np.where(is_unseen, factors.unseen, factors.components)
+        variances = np.diagonal(mixture.noise_shapes, axis1=1, axis2=2)[kept]
+        scales = np.sqrt(predictions.factors[rows, kept][:, :, None] * variances)
+        distances = (Y[:, None, :] - predictions.means[rows, kept]) / scales
+        return cls(
+            weights[rows, kept], distances * present[:, :, None], mixture.dofs[kept], is_unseen
+        )
+
+    @property
+    def of_unseen(self) -> BoolArray:
+        """Where (n,) the unseen component has more weight than any other."""
+        return self.is_unseen[:, 0]
+
+    def covered(self, factors: SpreadFactors, coverage: float) -> float:
+        """Share of the outputs inside the mixture's central intervals of this coverage."""
+        factor = np.where(self.is_unseen, factors.unseen, factors.components)
+        below = stdtr(self.dofs[:, :, None], self.distances / factor[:, :, None])
+        weights = self.weights / self.weights.sum(axis=1, keepdims=True)
+        probability = np.einsum("nk,nkd->nd", weights, below)
+        return float(np.mean(np.abs(2.0 * probability - 1.0) <= coverage))
+
+    def chosen(self, rows: BoolArray) -> Outcomes:
+        """Some of them."""
+        return Outcomes(
+            self.weights[rows], self.distances[rows], self.dofs[rows], self.is_unseen[rows]
+        )
+
+
+def spread_factors(
+    outcomes: list[Outcomes], coverage: float, present: SpreadFactors
+) -> SpreadFactors:
+    """
+    Factors with which intervals cover what they say.
+
+    Each is found on the samples at which its own kind of component has most weight, if there are
+    at least 50.
+
+    Parameters
+    ----------
+    outcomes
+        Of samples that were not learned.
+    coverage
+        Share of outputs that intervals should cover.
+    present
+        What a factor stays at if too few samples tell.
+    """
+    n_unseen = sum(int(np.sum(part.of_unseen)) for part in outcomes)
+    n_others = sum(len(part.weights) for part in outcomes) - n_unseen
+    of_unseen = [part.chosen(part.of_unseen) for part in outcomes]
+    of_others = [part.chosen(~part.of_unseen) for part in outcomes]
+    factors = present
+    for _ in range(ROUNDS):
+        if n_others >= MIN_SAMPLES:
+            factors = _with_factor_found(factors, "components", of_others, coverage)
+        if n_unseen >= MIN_SAMPLES:
+            factors = _with_factor_found(factors, "unseen", of_unseen, coverage)
+    return factors
+
+
+def _with_factor_found(
+    factors: SpreadFactors, name: str, outcomes: list[Outcomes], coverage: float
+) -> SpreadFactors:
+    """Give one factor the smallest value that covers enough, by bisection of its logarithm."""
+    outcomes = [part for part in outcomes if len(part.weights)]
+    sizes = [len(part.weights) for part in outcomes]
+    low, high = np.log(SMALLEST_FACTOR), np.log(LARGEST_FACTOR)
+    for _ in range(BISECTIONS):
+        middle = 0.5 * (low + high)
+        tried = replace(factors, **{name: float(np.exp(middle))})
+        shares = [part.covered(tried, coverage) for part in outcomes]
+        if np.average(shares, weights=sizes) < coverage:
+            low = middle
+        else:
+            high = middle
+    return replace(factors, **{name: float(np.exp(high))})

@@ -1,0 +1,97 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+r"""
+Merge moves: fewer components where that raises the lower bound.
+
+Merging two components adds up their responsibilities. The bound then changes by the evidence of
+their joint statistics minus that of the two, and by the entropy that the samples lose who were
+shared between them,
+
+.. math:: \sum_n w_n \big( (a_n + b_n) \log(a_n + b_n) - a_n \log a_n - b_n \log b_n \big).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import xlogy
+
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.regression.families.quadratic_forms import form_coefficients, pairwise_products
+from ilr_dynamics.regression.mixture.mixture import MixturePrior
+from ilr_dynamics.regression.mixture.pairs import best_disjoint, merged, neighbours, summed
+
+__all__ = ["merge_components"]
+
+# Rows worked on at a time: bounds the memory of arrays over (rows, pairs).
+BLOCK_ROWS = 1024
+
+
+def merge_components(
+    prior: MixturePrior,
+    scatter: FloatArray,
+    groups: IndexArray,
+    Z: FloatArray,
+    weights: FloatArray,
+    forms: FloatArray,
+) -> IndexArray | None:
+    """
+    Find components that are better one than two.
+
+    What earlier samples, of which only statistics are left, lose in entropy is not known and
+    counts as nothing.
+
+    Parameters
+    ----------
+    prior
+        Base distribution.
+    scatter : (K, p, p)
+        Statistics of all samples.
+    groups : (K,)
+        Upper component of each.
+    Z, weights : (n, p), (n,)
+        The samples at hand.
+    forms : (K, p, p)
+        Those of the E-step that the statistics come from.
+
+    Returns
+    -------
+    merged_into : (K,) or None
+        The component that each becomes part of, itself for most; None if no merge is a gain.
+    """
+    gate = prior.posterior(scatter, groups).gate
+    # In units of the components' spread, so that all inputs count alike.
+    variances = np.diagonal(gate.inverse_scale, axis1=1, axis2=2) / gate.dof[:, None]
+    pairs = neighbours(gate.mean / np.sqrt(np.median(variances, axis=0)))
+    gains = prior.merge_gains(scatter, groups, pairs)
+    pairs, gains = pairs[gains > 0.0], gains[gains > 0.0]
+    if pairs.size == 0:
+        return None
+    losses = _entropy_losses(Z, weights, forms, pairs)
+    n_components = scatter.shape[0]
+    before = prior.log_evidence(scatter, groups)
+
+    def joint_gain(chosen: IndexArray) -> float:
+        # Of disjoint pairs each loses the entropy between its own two.
+        merged_into = merged(pairs[chosen], n_components)
+        after = prior.log_evidence(summed(scatter, merged_into), groups[np.unique(merged_into)])
+        return after - before - float(np.sum(losses[chosen]))
+
+    return best_disjoint(pairs, gains - losses, n_components, joint_gain)
+
+
+def _entropy_losses(
+    Z: FloatArray, weights: FloatArray, forms: FloatArray, pairs: IndexArray
+) -> FloatArray:
+    """Entropy (n_pairs,) of the responsibilities lost by merging each pair."""
+    coefficients = form_coefficients(forms)
+    losses = np.zeros(pairs.shape[0])
+    for start in range(0, Z.shape[0], BLOCK_ROWS):
+        log_rho = pairwise_products(Z[start : start + BLOCK_ROWS]) @ coefficients.T
+        log_rho -= log_rho.max(axis=1, keepdims=True)
+        r = np.exp(log_rho)
+        r /= r.sum(axis=1, keepdims=True)
+        a, b = r[:, pairs[:, 0]], r[:, pairs[:, 1]]
+        losses += weights[start : start + BLOCK_ROWS] @ (
+            xlogy(a + b, a + b) - xlogy(a, a) - xlogy(b, b)
+        )
+    return losses

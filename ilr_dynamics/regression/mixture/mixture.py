@@ -1,0 +1,307 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The infinite mixture of local linear regressions: prior, statistics, posterior.
+
+A posterior is the prior plus sufficient statistics, always rebuilt from both, so that statistics
+can be added, sorted and dropped at any time and the prior is never touched by the data. The
+statistics of one component are a single matrix, the weighted scatter of its extended samples
+z = [x, features of x, 1, y].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.regression.families import stick_breaking
+from ilr_dynamics.regression.families.matrix_normal_wishart import (
+    MatrixNormalWishart,
+    update_matrix_normal_wishart,
+)
+from ilr_dynamics.regression.families.normal_wishart import NormalWishart, update_normal_wishart
+from ilr_dynamics.regression.inference.hyperparameters import (
+    CONCENTRATION_SIZE,
+    log_scale_prior,
+    most_probable_scale,
+)
+
+__all__ = ["MixturePosterior", "MixturePrior", "extend", "most_probable_concentration"]
+
+
+def extend(U: FloatArray, Y: FloatArray) -> FloatArray:
+    """Extended samples z = [u, y] (n, p) of regressors u = [x, .., 1] (n, q) and outputs."""
+    return np.concatenate([U, Y], axis=1)
+
+
+@dataclass(frozen=True)
+class MixturePosterior:
+    """
+    Distributions of all components and what their weights are expected to be.
+
+    Parameters
+    ----------
+    gate, regression
+        One distribution a component (K).
+    expected_log_weights : (K,)
+        E[log pi_k], for the E-step.
+    log_expected_weights : (K,)
+        log E[pi_k], for the prediction. What is missing to one belongs to the unseen component.
+    """
+
+    gate: NormalWishart
+    regression: MatrixNormalWishart
+    expected_log_weights: FloatArray
+    log_expected_weights: FloatArray
+
+    def expected_log_joint_forms(self) -> FloatArray:
+        """
+        Matrices Q (K, p, p) with log rho_nk = z_n' Q_k z_n (E-step of the paper's appendix).
+
+        log rho_nk = E[log pi_k] + E[log N(x_n | k)] + E[log N(y_n | x_n, k)].
+        """
+        of_outputs, output_constants = self.regression.expected_log_likelihoods()
+        of_inputs, input_constants = self.gate.expected_log_likelihoods()
+        (K, p, _), m = of_outputs.shape, self.gate.dimension
+        one = self.regression.n_regressors - 1
+        # Both are a constant minus half a squared length, |W z|^2: one product squares both.
+        W = np.zeros((K, p + m, p))
+        W[:, :p] = of_outputs
+        W[:, p:, :m] = of_inputs[:, :, :m]
+        W[:, p:, one] = of_inputs[:, :, m]
+        forms = np.swapaxes(W, 1, 2) @ W
+        forms *= -0.5
+        forms[:, one, one] += self.expected_log_weights + input_constants + output_constants
+        return forms
+
+
+@dataclass(frozen=True)
+class MixturePrior:
+    """
+    The base distribution of the Dirichlet process, from which every component is drawn.
+
+    Every method takes the statistics of K components, scatter (K, p, p), and `groups` (K,), the
+    upper component that each belongs to. Here, without a hierarchy, each is a group of its own.
+
+    Parameters
+    ----------
+    gate
+        Normal-Wishart over centre and precision of the inputs (K = 1).
+    regression
+        Matrix-normal-Wishart over slope, offset and noise precision (K = 1).
+    concentration
+        alpha_0 > 0: the larger, the more components are expected.
+    """
+
+    gate: NormalWishart
+    regression: MatrixNormalWishart
+    concentration: float
+
+    @property
+    def n_inputs(self) -> int:
+        """Length m of an input."""
+        return self.gate.dimension
+
+    @property
+    def n_regressors(self) -> int:
+        """Length q of the regressors [x, features of x, 1]."""
+        return self.regression.n_regressors
+
+    @property
+    def n_outputs(self) -> int:
+        """Length d of an output."""
+        return self.regression.n_outputs
+
+    @property
+    def extended_size(self) -> int:
+        """Length p = q + d of an extended sample."""
+        return self.n_regressors + self.n_outputs
+
+    def counts(self, scatter: FloatArray) -> FloatArray:
+        """Weight N_k (K,) that each component holds: the scatter of the constant 1."""
+        one = self.n_regressors - 1
+        return scatter[:, one, one]
+
+    def arrange(
+        self, scatter: FloatArray, groups: IndexArray, n_kept: int
+    ) -> tuple[IndexArray, IndexArray]:
+        """
+        Order in which the sticks are broken: the one with the highest bound, largest first.
+
+        Returns
+        -------
+        order : (n_kept,)
+            IndexArray of the `n_kept` largest components.
+        groups : (n_kept,)
+            Their groups, numbered anew.
+        """
+        order = np.argsort(-self.counts(scatter), kind="stable")[:n_kept]
+        return order, np.arange(order.size)
+
+    def posterior(self, scatter: FloatArray, groups: IndexArray) -> MixturePosterior:
+        """Posterior = prior + statistics (M-step), for components in order."""
+        gate, regression = self._families(scatter)
+        counts = self.counts(scatter)
+        return MixturePosterior(
+            gate,
+            regression,
+            stick_breaking.expected_log_weights(counts, self.concentration),
+            stick_breaking.log_expected_weights(counts, self.concentration)[:-1],
+        )
+
+    def log_evidence(self, scatter: FloatArray, groups: IndexArray) -> float:
+        """
+        Log probability of labelled data, parameters integrated out; components in any order.
+
+        The sum over components of log normaliser of the posterior minus that of the prior, and
+        the same for the sticks; without (2 pi)^(-N (m + d) / 2).
+        """
+        order, groups = self.arrange(scatter, groups, groups.size)
+        ordered = scatter[order]
+        return self.log_evidence_of(self.posterior(ordered, groups), ordered, groups)
+
+    def log_evidence_of(
+        self, posterior: MixturePosterior, scatter: FloatArray, groups: IndexArray
+    ) -> float:
+        """`log_evidence` of components in order whose posterior is at hand."""
+        base = self.gate.log_normalizer() + self.regression.log_normalizer()
+        gains = posterior.gate.log_normalizer() + posterior.regression.log_normalizer() - base
+        sticks = stick_breaking.log_evidence(self.counts(scatter), self.concentration)
+        return float(np.sum(gains)) + sticks
+
+    def component_log_evidence(self, scatter: FloatArray) -> FloatArray:
+        """Log probability (K,) of the samples of each component, were each alone."""
+        gate, regression = self._families(scatter)
+        base = self.gate.log_normalizer() + self.regression.log_normalizer()
+        return gate.log_normalizer() + regression.log_normalizer() - base
+
+    def predictive(self, scatter: FloatArray, groups: IndexArray) -> MixturePosterior:
+        """
+        All components that a prediction mixes: those in order and, last, the unseen.
+
+        The unseen component has the mass beyond the K sticks and the distributions of the prior.
+        """
+        seen = self.posterior(scatter, groups)
+        log_weights = stick_breaking.log_expected_weights(self.counts(scatter), self.concentration)
+        return replace(
+            seen,
+            gate=seen.gate.joined(self.gate),
+            regression=seen.regression.joined(self.regression),
+            log_expected_weights=log_weights,
+        )
+
+    def refitted(
+        self, guess: Self, posterior: MixturePosterior, rounding: ArrayLike = 0.0
+    ) -> Self:
+        """
+        One step of maximising the evidence over the scales of this prior.
+
+        An EM step: each scale becomes the most probable one given the components' posteriors.
+        It never lowers `log_evidence` + `log_prior_of_scales`.
+
+        Parameters
+        ----------
+        guess
+            The prior as the user stated it, worth one component.
+        posterior
+            What this prior and the statistics of all components lead to.
+        rounding : (d,)
+            Noise scales stay above it (`rounding_of_squares`).
+        """
+        gate, regression = posterior.gate, posterior.regression
+        m, d, K = self.n_inputs, self.n_outputs, gate.kappa.size
+        return replace(
+            self,
+            gate=self.gate.rescaled(
+                most_probable_scale(
+                    self.gate.dof[0], K, gate.expected_precision_sums(), guess.gate.scales()
+                ),
+                most_probable_scale(
+                    m, K, gate.expected_distances(self.gate.mean), guess.gate.kappa[0]
+                ),
+            ),
+            regression=self.regression.rescaled(
+                most_probable_scale(
+                    self.regression.dof[0],
+                    K,
+                    regression.expected_precision_sums(),
+                    guess.regression.scales(),
+                    rounding,
+                ),
+                most_probable_scale(
+                    d,
+                    K,
+                    regression.expected_distances(self.regression.mean),
+                    guess.regression.column_scales(),
+                ),
+            ),
+        )
+
+    def with_concentration_refitted(
+        self, guess: Self, scatter: FloatArray, groups: IndexArray
+    ) -> Self:
+        """Take the same step for the concentration."""
+        concentration = most_probable_concentration(
+            [self.counts(scatter)], self.concentration, guess.concentration
+        )
+        return replace(self, concentration=concentration)
+
+    def log_prior_of_scales(self, guess: Self) -> float:
+        """Log probability of this prior's scales when `guess` is what was expected of them."""
+        return (
+            log_scale_prior(CONCENTRATION_SIZE, self.concentration, guess.concentration)
+            + log_scale_prior(self.gate.dof[0], self.gate.scales(), guess.gate.scales())
+            + log_scale_prior(self.n_inputs, self.gate.kappa, guess.gate.kappa)
+            + log_scale_prior(
+                self.regression.dof[0], self.regression.scales(), guess.regression.scales()
+            )
+            + log_scale_prior(
+                self.n_outputs, self.regression.column_scales(), guess.regression.column_scales()
+            )
+        )
+
+    def merge_gains(
+        self, scatter: FloatArray, groups: IndexArray, pairs: IndexArray
+    ) -> FloatArray:
+        """Change of `log_evidence` (n_pairs,) if the two components of a pair were one."""
+        apart = self.component_log_evidence(scatter)
+        first, second = pairs.T
+        gains = self.component_log_evidence(scatter[first] + scatter[second])
+        gains -= apart[first] + apart[second]
+        counts = self.counts(scatter)
+        sticks = stick_breaking.log_evidence(np.sort(counts)[::-1], self.concentration)
+        for index, (a, b) in enumerate(pairs):
+            merged = np.delete(counts, b)
+            merged[a] += counts[b]
+            merged = np.sort(merged)[::-1]
+            gains[index] += stick_breaking.log_evidence(merged, self.concentration) - sticks
+        return gains
+
+    def united_groups(self, scatter: FloatArray, groups: IndexArray) -> IndexArray | None:
+        """Groups (K,) with those united that are better one; None: there is nothing to unite."""
+        return None
+
+    def _families(self, scatter: FloatArray) -> tuple[NormalWishart, MatrixNormalWishart]:
+        m, q = self.n_inputs, self.n_regressors
+        counts = self.counts(scatter)
+        gate = update_normal_wishart(self.gate, counts, scatter[:, :m, q - 1], scatter[:, :m, :m])
+        regression = update_matrix_normal_wishart(
+            self.regression, counts, scatter[:, :q, :q], scatter[:, q:, :q], scatter[:, q:, q:]
+        )
+        return gate, regression
+
+
+def most_probable_concentration(
+    counts: list[FloatArray], concentration: float, guess: float
+) -> float:
+    """Concentration of one or several stick-breaking processes with these counts (K,) each."""
+    remainders = [
+        stick_breaking.expected_log_remainders(of_process, concentration) for of_process in counts
+    ]
+    n_sticks = sum(of_process.size for of_process in counts)
+    distance = -CONCENTRATION_SIZE * float(np.sum(np.concatenate(remainders)))
+    return float(most_probable_scale(CONCENTRATION_SIZE, n_sticks, distance, guess))

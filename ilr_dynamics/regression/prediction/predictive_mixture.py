@@ -1,0 +1,260 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+r"""
+Posterior predictive distribution: a mixture of multivariate Student-t densities.
+
+.. math::
+    p(y \mid x) = \sum_{k=1}^{K+1} w_k(x)\; T(y \mid M_k u,\ (1 + u^\top L_k^{-1} u)\,
+    \Phi_k^{-1} / \tau_k,\ \tau_k), \qquad
+    w_k(x) \propto E[\pi_k]\; T(x \mid m_k,\ \tfrac{1 + \kappa_k}{\kappa_k t_k} \Psi_k^{-1},\ t_k)
+
+with tau = eta + 1 - d and t = nu + 1 - m degrees of freedom. The last component is the one not yet
+seen: it has the mass beyond the K sticks and the base prior's predictive, and it is what a query
+far from all data falls back to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+
+import numpy as np
+
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.regression.families.linear_algebra import (
+    cholesky,
+    log_determinant,
+    multivariate_log_gamma,
+)
+from ilr_dynamics.regression.families.quadratic_forms import (
+    form_coefficients,
+    forms,
+    pairwise_products,
+)
+from ilr_dynamics.regression.mixture.mixture import MixturePosterior
+from ilr_dynamics.regression.prediction.pruning import PruningBounds
+
+__all__ = ["ComponentPredictions", "PredictiveMixture"]
+
+# Inputs of which all components are asked together: bounds the memory of arrays over both.
+BLOCK_ROWS = 512
+
+
+@dataclass(frozen=True)
+class ComponentPredictions:
+    """
+    What each component says about the outputs of n inputs, in standard units.
+
+    Parameters
+    ----------
+    log_weights : (n, K + 1)
+        Log share of each component; the last column is the unseen component's.
+    means : (n, K + 1, d)
+        Locations.
+    factors : (n, K + 1)
+        1 + u' L^-1 u, by which the noise is widened.
+    """
+
+    log_weights: FloatArray
+    means: FloatArray
+    factors: FloatArray
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """Share (n, K + 1) of each component; rows sum to one."""
+        return np.exp(self.log_weights)
+
+
+@dataclass(frozen=True)
+class PredictiveMixture:
+    """
+    The predictive distribution in the form in which it is evaluated, one row a component.
+
+    Parameters
+    ----------
+    log_constants : (K + 1,)
+        Log weight of a component at its centre.
+    exponents : (K + 1,)
+        (nu + 1) / 2.
+    distance_coefficients : (K + 1, (m + 1) (m + 2) / 2)
+        Scaled squared distance to the centre from the products of [x, 1].
+    maps : (K + 1, d, q)
+        M.
+    widening_coefficients : (K + 1, q (q + 1) / 2)
+        u' L^-1 u from the products of u.
+    noise_shapes : (K + 1, d, d)
+        Phi^-1 / tau.
+    dofs : (K + 1,)
+        tau.
+    """
+
+    log_constants: FloatArray
+    exponents: FloatArray
+    distance_coefficients: FloatArray
+    maps: FloatArray
+    widening_coefficients: FloatArray
+    noise_shapes: FloatArray
+    dofs: FloatArray
+
+    @classmethod
+    def from_components(cls, components: MixturePosterior) -> PredictiveMixture:
+        """Evaluate what does not depend on the query; the last component is the unseen one."""
+        gate, regression = components.gate, components.regression
+        return cls(
+            log_constants=components.log_expected_weights + gate.predictive_log_constants(),
+            exponents=0.5 * (gate.dof + 1.0),
+            distance_coefficients=form_coefficients(gate.predictive_forms()),
+            maps=regression.mean,
+            widening_coefficients=form_coefficients(regression.slope_covariance),
+            noise_shapes=regression.noise_shape(),
+            dofs=regression.predictive_dof(),
+        )
+
+    def with_unseen(self, noise_shape: FloatArray, dof: float) -> PredictiveMixture:
+        """Give the unseen component another Student-t: shape (d, d) and degrees of freedom."""
+        return replace(
+            self,
+            noise_shapes=np.concatenate([self.noise_shapes[:-1], noise_shape[None]]),
+            dofs=np.append(self.dofs[:-1], dof),
+        )
+
+    def with_added_noise(self, covariance: FloatArray) -> PredictiveMixture:
+        """Widen all components but the unseen one by a noise (d, d) they could not learn of."""
+        seen = slice(self.dofs.size - 1)
+        shapes, dofs = self.noise_shapes.copy(), self.dofs[:-1]
+        shapes[seen] += (np.maximum(dofs - 2.0, 0.0) / dofs)[:, None, None] * covariance
+        return replace(self, noise_shapes=shapes)
+
+    def with_spread(self, components: float, unseen: float) -> PredictiveMixture:
+        """Scale the standard deviations of the components and of the unseen one."""
+        factors = np.full(self.dofs.size, components**2)
+        factors[-1] = unseen**2
+        return replace(self, noise_shapes=self.noise_shapes * factors[:, None, None])
+
+    @cached_property
+    def n_inputs(self) -> int:
+        """Length m of an input."""
+        # The inverse of (m + 1) (m + 2) / 2.
+        return int(np.sqrt(2.0 * self.distance_coefficients.shape[1])) - 1
+
+    @cached_property
+    def pruning(self) -> PruningBounds:
+        """Bounds that tell which components can matter at an input."""
+        return PruningBounds.from_forms(forms(self.distance_coefficients))
+
+    @property
+    def n_outputs(self) -> int:
+        """Length d of an output."""
+        return int(self.maps.shape[1])
+
+    def variances(self) -> FloatArray:
+        """Diagonals (K + 1, d) of `covariances`."""
+        noise = np.diagonal(self.noise_shapes, axis1=1, axis2=2)
+        return noise * (self.dofs / (self.dofs - 2.0))[:, None]
+
+    def covariances(self) -> FloatArray:
+        """Covariance (K + 1, d, d) of each component where the map is certain (factor 1)."""
+        return self.noise_shapes * (self.dofs / (self.dofs - 2.0))[:, None, None]
+
+    def predictions(self, U: FloatArray) -> Iterator[ComponentPredictions]:
+        """What all components say of regressors (n, q), a block of rows at a time."""
+        for start in range(0, U.shape[0], BLOCK_ROWS):
+            yield self.predict(U[start : start + BLOCK_ROWS])
+
+    def predict(self, U: FloatArray) -> ComponentPredictions:
+        """What all components say of regressors (n, q)."""
+        gate_products, products = self.products(U)
+        return self.evaluated(U, products, self.log_densities(gate_products))
+
+    def distances(self, U: FloatArray) -> FloatArray:
+        """Scaled squared distance (n, K + 1) of regressors (n, q) to each centre."""
+        gate_products, _ = self.products(U)
+        return np.maximum(gate_products @ self.distance_coefficients.T, 0.0)
+
+    def evaluated(
+        self, U: FloatArray, products: FloatArray, log_densities: FloatArray
+    ) -> ComponentPredictions:
+        """
+        As `predict`, of what is known already.
+
+        Parameters
+        ----------
+        U : (n, q)
+            Regressors.
+        products : (n, q (q + 1) / 2)
+            Of their pairs.
+        log_densities : (n, K + 1)
+            Log weights, not normalised.
+        """
+        peak = log_densities.max(axis=1, keepdims=True)
+        total = np.exp(log_densities - peak).sum(axis=1, keepdims=True)
+        # One flat product: einsum would look for this order anew each time.
+        means = U @ self.maps.reshape(-1, U.shape[1]).T
+        return ComponentPredictions(
+            log_weights=log_densities - (peak + np.log(total)),
+            means=means.reshape(len(U), -1, self.n_outputs),
+            factors=1.0 + products @ self.widening_coefficients.T,
+        )
+
+    def log_densities(
+        self, gate_products: FloatArray, chosen: IndexArray | None = None
+    ) -> FloatArray:
+        """Log weight (n, c) of the chosen components, or of all, not normalised."""
+        coefficients, exponents, constants = (
+            array if chosen is None else array.take(chosen, axis=0)
+            for array in (self.distance_coefficients, self.exponents, self.log_constants)
+        )
+        distances = gate_products @ coefficients.T
+        np.maximum(distances, 0.0, out=distances)
+        log_densities = np.log1p(distances, out=distances)
+        log_densities *= -exponents
+        log_densities += constants
+        return log_densities
+
+    def part(self, chosen: IndexArray) -> PredictiveMixture:
+        """Keep some of the components, of which distances are known: no row of these."""
+        kept = {field.name: getattr(self, field.name) for field in fields(self)}
+        coefficients = kept.pop("distance_coefficients")
+        parts = {name: array.take(chosen, axis=0) for name, array in kept.items()}
+        return PredictiveMixture(distance_coefficients=coefficients[:0], **parts)
+
+    def _gate_inputs(self, U: FloatArray) -> FloatArray:
+        """Inputs [x, 1] (n, m + 1) of regressors (n, q), which hold features besides."""
+        if U.shape[1] == self.n_inputs + 1:
+            return U
+        return np.delete(U, np.s_[self.n_inputs : -1], axis=1)
+
+    def coordinates(self, U: FloatArray) -> FloatArray:
+        """What the pruning looks at, (n, s + 1), of regressors (n, q)."""
+        return self._gate_inputs(U) @ self.pruning.projection.T
+
+    def products(self, U: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Products of inputs [x, 1] and of regressors (n, q): the same without features."""
+        gate_products = pairwise_products(self._gate_inputs(U))
+        has_features = U.shape[1] > self.n_inputs + 1
+        return gate_products, pairwise_products(U) if has_features else gate_products
+
+    def log_output_densities(self, predictions: ComponentPredictions, Y: FloatArray) -> FloatArray:
+        """Log Student-t density (n, K + 1) of standardised outputs (n, d) under each component."""
+        d = self.n_outputs
+        factor = cholesky(self.noise_shapes)
+        distance = self.output_distances(predictions, Y)
+        half = 0.5 * (self.dofs + d)
+        constants = (
+            multivariate_log_gamma(half, 1)
+            - multivariate_log_gamma(0.5 * self.dofs, 1)
+            - 0.5 * d * np.log(np.pi * self.dofs)
+            - 0.5 * log_determinant(factor)
+        )
+        return np.asarray(
+            constants
+            - 0.5 * d * np.log(predictions.factors)
+            - half * np.log1p(distance / self.dofs)
+        )
+
+    def output_distances(self, predictions: ComponentPredictions, Y: FloatArray) -> FloatArray:
+        """Squared distance (n, K + 1) of standardised outputs (n, d) in units of the shape."""
+        residuals = np.moveaxis(Y[:, None, :] - predictions.means, 0, 2)
+        whitened = np.linalg.solve(cholesky(self.noise_shapes), residuals)
+        return np.asarray(np.sum(whitened**2, axis=1).T / predictions.factors)

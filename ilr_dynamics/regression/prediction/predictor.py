@@ -1,0 +1,231 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""One query at a time, for the control loop."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from operator import itemgetter
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.exceptions import InvalidDataError, SnapshotError
+from ilr_dynamics.regression.families.quadratic_forms import upper_triangle
+from ilr_dynamics.regression.files.packed_arrays import open_arrays, write_arrays
+from ilr_dynamics.regression.files.predictor_arrays import pack_predictor, unpack_predictor
+from ilr_dynamics.regression.prediction.gate import Gate, products_of
+from ilr_dynamics.regression.prediction.predictive_mixture import PredictiveMixture
+from ilr_dynamics.regression.prediction.pruning import PruningBounds
+from ilr_dynamics.regression.units.transforms import Transforms
+from ilr_dynamics.regression.validation import MAX_STANDARD_VALUE
+
+__all__ = ["Prediction", "Predictor"]
+
+# Weight of the unseen component up to which the global model, which costs as much as all local
+# models together, is left out: its mean may then be a hundred deviations away and make no
+# difference.
+NEGLIGIBLE = 1e-9
+
+
+class Prediction(NamedTuple):
+    """
+    The predictive distribution at one input, in physical units.
+
+    Parameters
+    ----------
+    mean : (n_outputs,)
+        Expected outputs.
+    std : (n_outputs,)
+        Standard deviations of the outputs.
+    component
+        The component with the largest weight; -1 for the unseen one.
+    unseen_weight
+        Weight of the component not yet seen: how much of this prediction is the prior's, or the
+        global model's if there is one.
+    """
+
+    mean: FloatArray
+    std: FloatArray
+    component: int
+    unseen_weight: float
+
+
+class Predictor:
+    """
+    Mean prediction and spread at one input, in the order of operations that is fastest for one.
+
+    Most components are ruled out by a bound (`gate`); only what is left is looked at. What is
+    left out of those with samples weighs less than 1e-18 of the mixture, so that the mean is off
+    by at most that share of the distance between two local predictions, and the variance by that
+    share of its square and of the largest variance. The unseen component is always asked.
+
+    NumPy's calls cost as much as what they do, so there are as few as possible: arrays are worked
+    on in place, and methods are called where functions of the same name would only look for them.
+
+    An object holds scratch memory, of which no answer is a part: use one per thread. Copies, also
+    pickled ones, have their own.
+
+    Parameters
+    ----------
+    mixture
+        Predictive distribution in standard units.
+    transforms
+        Between physical and standard units, with the global model.
+    pruning
+        Bounds of the distances of its components.
+    """
+
+    def __init__(
+        self, mixture: PredictiveMixture, transforms: Transforms, pruning: PruningBounds
+    ) -> None:
+        self._parts = mixture, transforms, pruning
+        self._mixture = mixture
+        self._regressors = transforms.regressors
+        self._inputs = transforms.regressors.scaling
+        self._outputs, self._global_model = transforms.outputs, transforms.global_model
+        self._learn_residual = transforms.learn_residual
+        n_inputs, n_regressors = self._inputs.location.size, mixture.maps.shape[2]
+        self._is_linear = n_regressors == n_inputs + 1
+        self._pairs = upper_triangle(n_inputs + 1)
+        self._regressor_pairs = upper_triangle(n_regressors)
+        self._variances = mixture.variances()
+        self._gate = Gate(mixture, pruning)
+        # Of one query after the other; nothing of it is given away.
+        self._z = np.ones(n_inputs + 1)
+        self._x = self._z[:-1]
+
+    def __reduce__(self) -> tuple[type[Predictor], tuple[object, ...]]:
+        """Make copies anew: scratch memory copied array by array would be parts of nothing."""
+        return type(self), self._parts
+
+    @property
+    def has_global_model(self) -> bool:
+        """Whether a global model predicts where no component has data."""
+        return self._global_model is not None
+
+    @property
+    def n_inputs(self) -> int:
+        """Length of an input."""
+        return int(self._inputs.location.size)
+
+    @property
+    def n_outputs(self) -> int:
+        """Length of an output."""
+        return int(self._outputs.location.size)
+
+    def __call__(self, x: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Mean and standard deviation (n_outputs,) at x (n_inputs,), in physical units."""
+        prediction = self.query(x)
+        return prediction.mean, prediction.std
+
+    def query(self, x: ArrayLike) -> Prediction:
+        """
+        Predict at one input x (n_inputs,), in physical units.
+
+        Raises
+        ------
+        InvalidDataError
+            If x has another shape, or is not finite or too large.
+        """
+        x = np.asarray(x, dtype=float)
+        self._standardise(x)
+        z, n_outputs = self._z, self._outputs.location.size
+        u = z if self._is_linear else self._regressors(x[None])[0]
+        products = products_of(z, self._pairs)
+        chosen, weights = self._gate(z, products)
+        if not self._is_linear:
+            products = products_of(u, self._regressor_pairs)
+        rows = _rows(chosen)
+        # One flat matrix-vector product: NumPy would call BLAS once a component.
+        means = rows(self._mixture.maps).reshape(-1, u.size).dot(u)
+        means = means.reshape(-1, n_outputs)
+        widening = rows(self._mixture.widening_coefficients).dot(products)
+        widening += 1.0
+        model, added = self._global_model, None
+        # The unseen component is the last of all, and of the chosen ones.
+        unseen_weight = float(weights[-1])
+        if model is not None:
+            if unseen_weight > NEGLIGIBLE:
+                prediction = model.predict(x[None])
+                residual = -self._outputs.location
+                if self._learn_residual:
+                    added = prediction.mean[0]
+                else:
+                    residual = prediction.mean[0] + residual
+                means[-1], widening[-1] = residual / self._outputs.scale, prediction.factor[0]
+            else:
+                weights[-1] = 0.0
+                if self._learn_residual:
+                    added = model.expected(x[None])[0]
+        mean = weights.dot(means)
+        # Spread around the mixture's mean, not E[y^2] - mean^2: no cancellation.
+        means -= mean
+        means *= means
+        # By matrix products: what numbers each row by few columns takes as long as all before.
+        widening *= weights
+        variance = widening.dot(rows(self._variances))
+        variance += weights.dot(means)
+        mean *= self._outputs.scale
+        mean += self._outputs.location
+        std = np.sqrt(variance, out=variance)
+        std *= self._outputs.scale
+        best = weights.argmax()
+        return Prediction(
+            mean=mean if added is None else mean + added,
+            std=std,
+            component=int(chosen[best]) if best < weights.size - 1 else -1,
+            unseen_weight=unseen_weight,
+        )
+
+    def _standardise(self, x: FloatArray) -> None:
+        """Put [x, 1] in standard units into `_z`."""
+        if x.shape != self._inputs.location.shape:
+            raise InvalidDataError(
+                f"a query must have shape {self._inputs.location.shape}, got {x.shape}"
+            )
+        np.subtract(x, self._inputs.location, out=self._x)
+        self._x /= self._inputs.scale
+        # Of what is not finite the comparison is false too.
+        if not np.abs(self._x).max() < MAX_STANDARD_VALUE:
+            raise InvalidDataError(
+                f"a query must be finite and lie less than {MAX_STANDARD_VALUE:.0e} scales from "
+                f"the location, got {x.tolist()}"
+            )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file that `open` maps into memory."""
+        write_arrays(path, *pack_predictor(*self._parts))
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Predictor:
+        """
+        Take a predictor from a file written by `save`.
+
+        Raises
+        ------
+        SnapshotError
+            If the file is missing or damaged, or what it holds predicts nothing finite.
+        """
+        arrays, header = open_arrays(path)
+        # What overflows is told by a prediction.
+        with np.errstate(all="ignore"):
+            try:
+                parts = unpack_predictor(arrays, header)
+            except (LookupError, TypeError, ValueError) as error:
+                raise SnapshotError(f"the file {path} makes no predictor: {error}") from error
+            predictor = cls(*parts)
+            found = predictor.query(predictor._inputs.location)
+        if not np.all(np.isfinite([*found.mean, *found.std, found.unseen_weight])):
+            raise SnapshotError(f"the file {path} makes no predictor: it predicts {found}")
+        return predictor
+
+
+def _rows(chosen: IndexArray) -> Callable[[FloatArray], FloatArray]:
+    """Copy of the chosen rows of an array, or where they lie one behind the other a view."""
+    if chosen[-1] - chosen[0] == chosen.size - 1:
+        return itemgetter(slice(chosen[0], chosen[-1] + 1))
+    return lambda array: array.take(chosen, axis=0)
