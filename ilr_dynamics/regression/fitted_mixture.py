@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What a fitted mixture regressor knows and predicts, whatever it was learned with."""
+"""Fitted mixtures: predictions, and the posterior they rest on."""
 
 from __future__ import annotations
 

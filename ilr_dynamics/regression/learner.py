@@ -49,7 +49,7 @@ class Knowledge:
     Parameters
     ----------
     prior
-        Base distribution, in standard units, its scales chosen by the data if asked for.
+        Base distribution, in standard units, its scales fitted to the data if the inference does.
     statistics : (K, p, p)
         Scatter of the extended samples [x, features, 1, y] of each component, largest first.
     groups : (K,)

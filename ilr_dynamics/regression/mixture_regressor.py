@@ -110,7 +110,7 @@ class MixtureRegressor(FittedMixture, Estimator):
     global_model_ : GlobalModel or None
         The global model, with all samples it was given.
     metadata_ : dict
-        What was saved beside the model; empty unless loaded from a snapshot.
+        What was saved with the model; empty unless loaded from a snapshot.
     """
 
     default_prior: ClassVar[Prior]
@@ -286,7 +286,7 @@ class MixtureRegressor(FittedMixture, Estimator):
         path
             The file.
         metadata
-            Values that JSON can hold, kept beside the model; by default those it came with.
+            Values that JSON can hold, kept with the model; by default those it came with.
 
         Raises
         ------

@@ -1,7 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 """
-Checks at the door of the estimators; everything below them assumes clean arrays.
+Validation of arguments of the estimators; everything below assumes clean arrays.
 
 Where scikit-learn's tools look for certain words in an error, the messages have them.
 """

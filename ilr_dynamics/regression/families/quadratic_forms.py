@@ -79,7 +79,7 @@ def form_coefficients(forms: FloatArray) -> FloatArray:
         Diagonal entries once and off-diagonal ones twice.
     """
     rows, columns = upper_triangle(forms.shape[-1])
-    # Row by row: all that is asked of one component lies together in memory.
+    # Row by row: all that is needed of one component lies together in memory.
     return np.ascontiguousarray(forms[:, rows, columns] * np.where(rows == columns, 1.0, 2.0))
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 """
-Arrays from an .npz that somebody else may have written.
+Reader of arrays in .npz files, which need not be trusted.
 
 What numpy.load would do for them: take a directory of any size into memory, make an array of any
 size that a header claims, evaluate the header, and, unless told otherwise, run what is pickled.

@@ -1,7 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 """
-Named float arrays in one flat file that is mapped into memory instead of read.
+Named float arrays in one flat file, mapped into memory instead of read.
 
 A control loop takes over a finished model by mapping its file: no parsing, no copying, so the
 swap fits between two cycles whatever the size of the model.

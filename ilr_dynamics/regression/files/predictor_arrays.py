@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of a predictor to named arrays and a header, and back."""
+"""Predictors as named arrays and a header, and back."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def load_snapshot(path: str | os.PathLike[str]) -> MixtureRegressor:
 
 
 def _model(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> MixtureRegressor:
-    # What overflows is told by the prediction below.
+    # Overflow shows in the prediction below.
     with np.errstate(all="ignore"):
         model = MODEL_CLASSES[header["class"]]()
         model.set_params(**unpack_parameters(header["parameters"]))

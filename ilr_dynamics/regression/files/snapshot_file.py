@@ -1,7 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 """
-The snapshot file: float arrays and a JSON header in one .npz, atomic and never unpickled.
+Snapshot files: float arrays and a JSON header in one .npz, atomic and never unpickled.
 
 The header carries format, version and a checksum over everything else.
 """

@@ -1,7 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 """
-How much wider or narrower intervals have to be to cover what they say, on samples not learned.
+Calibration of intervals: factors on standard deviations, found on samples not learned.
 
 Components with few samples in many dimensions are unsure of much that never matters, and a global
 model errs in its own way; what both get wrong is measured, apart, on the newest recording before
@@ -57,7 +57,7 @@ class SpreadFactors:
 @dataclass(frozen=True)
 class Outcomes:
     """
-    Outputs of n samples beside what was predicted of them, the spread factors not yet counted.
+    Outputs of n samples and what was predicted of them, the spread factors not yet counted.
 
     Parameters
     ----------

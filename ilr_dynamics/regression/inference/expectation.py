@@ -33,11 +33,11 @@ __all__ = ["Expectation"]
 
 # Samples in a leaf: more of them share a matrix product, fewer have fewer components in common.
 LEAF_SIZE = 64
-# Leaves worked on at a time when all components are asked: bounds the memory, and what a thousand
+# Leaves worked on at a time when all components are evaluated: bounds the memory, and what a thousand
 # components say about them is still in the cache when it is compared.
 BLOCK_LEAVES = 8
 # Components with a share below exp(-150) of a sample's largest are left out. Below exp(-37) it is
-# lost in rounding, but until all are asked again components may grow into it: with this margin
+# lost in rounding, but until all are evaluated again components may grow into it: with this margin
 # bounds agreed to 1e-7 with those of asking all each time on recorded motions (with exp(-70) to
 # 2e-4), and to 1e-3 where half of the samples are of one posture.
 NEGLIGIBLE_LOG_SHARE = -150.0

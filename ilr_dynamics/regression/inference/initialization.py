@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Where the components begin: k-means++ seeds and the nearest-seed assignment."""
+"""Initialisation of the components: k-means++ seeds and the nearest-seed assignment."""
 
 from __future__ import annotations
 

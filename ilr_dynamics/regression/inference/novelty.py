@@ -1,7 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 """
-Which known component a new sample belongs to, before inference decides: none where it is novel.
+Novelty detection: the known component that a new sample belongs to before inference, or none.
 
 A sample is novel to a component if its input or its output lies among the share of samples that
 the component expects farthest out: both squared distances, divided by their dimensions, are
@@ -55,7 +55,7 @@ def most_probable_component(
     input_dofs = 2.0 * mixture.exponents - m
     input_limits = m / input_dofs * fdtri(m, input_dofs, 1.0 - level)
     output_limits = d * fdtri(d, mixture.dofs, 1.0 - level)
-    # Of the unseen component is only asked how probable it is.
+    # Of the unseen component only the probability is needed.
     input_limits[unseen] = output_limits[unseen] = np.inf
     densities = _OutputDensities(mixture)
     labels = np.empty(U.shape[0], dtype=np.intp)

@@ -1,7 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 r"""
-Statistics of residuals, shifted when the global model that leaves the residuals has changed.
+Statistics of residuals, shifted when the global model that they are residuals of has changed.
 
 Sums over samples hold s (y - f); with another global model f' they should hold s (y - f'). The
 samples are gone, but where they were is known: over each component's input mean and covariance a

@@ -1,7 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 """
-How many samples a recording is worth.
+Sample weights with which samples that repeat each other count once.
 
 Samples taken faster than the arm moves repeat each other: their noise is of friction and filters,
 which last, and a minute of standing still says no more than its first moment. Learned as if they

@@ -136,7 +136,7 @@ class InferenceResult:
     Parameters
     ----------
     prior
-        Base distribution, its scales chosen by the data if asked for.
+        Base distribution, its scales fitted to the data if the inference does.
     scatter : (K, p, p)
         Statistics of previous and new samples, in order, without empty components.
     groups : (K,)

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The components that matter to one query, and their weights, in as few operations as possible."""
+"""Gate of a single query: the components that matter, and their weights, in few operations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Gate:
     Weights of the components with samples that a bound does not rule out, and of the unseen one.
 
     Those with samples are narrow: the bounds of `pruning` leave a few. The unseen component,
-    the last, is as wide as all data, and always asked.
+    the last, is as wide as all data, and always evaluated.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Gate:
         self._exponents = mixture.exponents[: self._last]
         self._coefficients = pruning.coefficients[: self._last]
         self._unbounded = pruning.unbounded[pruning.unbounded < self._last]
-        # Of one query after the other; nothing of it is given away. The last is always asked.
+        # Of one query after the other; nothing of it is given away. The last is always evaluated.
         self._asked = np.full(self._last + 1, np.inf)
         self._bounds = self._asked[:-1]
 

@@ -37,7 +37,7 @@ from ilr_dynamics.regression.prediction.pruning import PruningBounds
 
 __all__ = ["ComponentPredictions", "PredictiveMixture"]
 
-# Inputs of which all components are asked together: bounds the memory of arrays over both.
+# Inputs of which all components are evaluated together: bounds the memory of arrays over both.
 BLOCK_ROWS = 512
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""One query at a time, for the control loop."""
+"""Predictor of one input at a time, for the control loop."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Predictor:
     Most components are ruled out by a bound (`gate`); only what is left is looked at. What is
     left out of those with samples weighs less than 1e-18 of the mixture, so that the mean is off
     by at most that share of the distance between two local predictions, and the variance by that
-    share of its square and of the largest variance. The unseen component is always asked.
+    share of its square and of the largest variance. The unseen component is always evaluated.
 
     NumPy's calls cost as much as what they do, so there are as few as possible: arrays are worked
     on in place, and methods are called where functions of the same name would only look for them.
@@ -211,7 +211,7 @@ class Predictor:
             If the file is missing or damaged, or what it holds predicts nothing finite.
         """
         arrays, header = open_arrays(path)
-        # What overflows is told by a prediction.
+        # Overflow shows in a prediction.
         with np.errstate(all="ignore"):
             try:
                 parts = unpack_predictor(arrays, header)

@@ -1,7 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 """
-Many inputs at once: those near each other together, with the components that can matter there.
+Predictions for many inputs, in clusters of near inputs that share the components that matter.
 
 The bounds of `pruning` are one matrix product for all inputs of a neighbourhood, and so is what
 the components say that are left. Of 1,745 they leave three or four to each of 64 inputs and eighty
@@ -28,7 +28,7 @@ __all__ = ["InputCluster", "input_clusters", "pruned_predictions"]
 # Inputs that are screened together: more share a matrix product, fewer have fewer components in
 # common.
 NEIGHBOURS = 64
-# Of fewer inputs or components all are asked: finding out which matter would take longer.
+# Of fewer inputs or components all are evaluated: finding out which matter would take longer.
 FEW_ROWS = 4 * NEIGHBOURS
 FEW_COMPONENTS = 64
 # From so many components on that one for all rows leaves, asking them costs more than asking

@@ -1,7 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 r"""
-Which components can matter at an input, told from a few of its coordinates.
+Pruning of components by lower bounds of their distances, from a few coordinates of the input.
 
 The squared distance to a centre is never shorter than what is left of it in fewer coordinates
 R' x, whatever the others are:
@@ -35,7 +35,7 @@ from ilr_dynamics.regression.families.quadratic_forms import (
 
 __all__ = ["NEGLIGIBLE_WEIGHT", "PruningBounds"]
 
-# Coordinates, of m: with 5 of 12 and 8 of 21 queries take as long beside the data as on them, with
+# Coordinates, of m: with 5 of 12 and 8 of 21 queries take as long near the data as on them, with
 # fewer many components far from all data have to be evaluated in full.
 COORDINATES, COORDINATES_SHARE = 2, 0.3
 # Components whose weights add up to less than this share of the mixture may be left out of mean
@@ -78,7 +78,7 @@ class PruningBounds:
         bounds[:, :s, :s] = A
         bounds[:, :s, s] = bounds[:, s, :s] = -A_centres
         bounds[:, s, s] = np.sum(A_centres * (centres @ R), axis=1)
-        # No distance is shorter than none: such a component is always asked (`unbounded`).
+        # No distance is shorter than none: such a component is always evaluated (`unbounded`).
         bounds[~is_sound] = 0.0
         bounds[:, s, s] += 1.0
         return cls(projection, form_coefficients(bounds))
@@ -111,8 +111,8 @@ class PruningBounds:
             each of the rows, in the buffer.
         """
         products = pairwise_products(coordinates)
-        asked = self.coefficients[: buffer.shape[1]]
-        return np.matmul(products, asked.T, out=buffer[: len(coordinates)])
+        considered = self.coefficients[: buffer.shape[1]]
+        return np.matmul(products, considered.T, out=buffer[: len(coordinates)])
 
 
 def _well_conditioned(forms: FloatArray) -> tuple[FloatArray, BoolArray]:

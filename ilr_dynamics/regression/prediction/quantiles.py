@@ -61,7 +61,7 @@ def mixture_quantile(
         pending, excess, density = pending[open_rows], excess[open_rows], density[open_rows]
         step = y[pending] - excess / np.maximum(density, np.finfo(float).tiny)
         inside = (step > low[pending]) & (step < high[pending])
-        # Where the density is high beside a wide gap, Newton's steps creep or circle.
+        # Where the density is high next to a wide gap, Newton's steps creep or circle.
         inside &= iteration % 3 != 2
         y[pending] = np.where(inside, step, 0.5 * (low[pending] + high[pending]))
     return y

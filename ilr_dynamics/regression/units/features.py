@@ -1,7 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 """
-From inputs to regressors: standard units, features, and the constant.
+Regressors of the local models: inputs in standard units, features, and the constant.
 
 The linear terms are always among the regressors, u = [x, further features of x, 1]; features add
 to them. Where a component is active is decided on x alone.
@@ -138,7 +138,7 @@ class Regressors:
 
     def __call__(self, X: FloatArray) -> FloatArray:
         """Regressors (n, q) of inputs (n, m); InvalidDataError where they are too large."""
-        # What overflows is told as too large.
+        # Overflow is reported as too large.
         with np.errstate(over="ignore", invalid="ignore"):
             standard = self.scaling.transform(X)
             parts = [standard, np.ones((X.shape[0], 1))]

@@ -53,7 +53,7 @@ class Standardizer:
         InvalidParameterError
             If what is given has the wrong length, is not finite or, for a scale, not positive.
         """
-        # What overflows is told by column.
+        # Overflow is reported by column.
         with np.errstate(over="ignore", invalid="ignore"):
             mean = np.average(data, axis=0, weights=weights)
             deviation = np.sqrt(np.average((data - mean) ** 2, axis=0, weights=weights))
