@@ -33,8 +33,8 @@ __all__ = ["Expectation"]
 
 # Samples in a leaf: more of them share a matrix product, fewer have fewer components in common.
 LEAF_SIZE = 64
-# Leaves worked on at a time when all components are evaluated: bounds the memory, and what a thousand
-# components say about them is still in the cache when it is compared.
+# Leaves worked on at a time when all components are evaluated: bounds the memory, and what a
+# thousand components say about them is still in the cache when it is compared.
 BLOCK_LEAVES = 8
 # Components with a share below exp(-150) of a sample's largest are left out. Below exp(-37) it is
 # lost in rounding, but until all are evaluated again components may grow into it: with this margin
