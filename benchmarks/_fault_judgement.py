@@ -28,13 +28,13 @@ def is_named(fault: Fault, findings: Sequence[Finding]) -> bool:
     """
     Whether a fault was found: by its kind, above info, and with each joint that it is of.
 
-    One joint is named by the field for it; of two, the text may name the other. A delay has to be
-    right within half a millisecond.
+    One joint is named by the field for it; of two, the text may name the other. A delay that is
+    said as a number has to be right within half a millisecond.
     """
     found = [finding for finding in alarms(findings) if finding.kind == fault.kind]
     if fault.kind == DELAY_KIND:
         truth = 1e3 * fault.recorded.delay
-        return any(_is_near(finding, truth) for finding in found)
+        return any(finding.value is None or _is_near(finding, truth) for finding in found)
     words = {word for finding in found for word in _words(finding, len(fault.joints) > 1)}
     return bool(found) and set(fault.joints) <= words
 

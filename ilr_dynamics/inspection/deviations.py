@@ -27,6 +27,8 @@ __all__ = ["Deviation", "deviations"]
 CORRELATION_S = 0.15
 # Of what is never explained: rounding of an inertia in the description, as a share of the torque.
 ROUNDED = 2e-3
+# Of the search for an offset: steps of differences and of the offset, rad, and their number.
+DIFFERENCE, LARGEST_STEP, N_STEPS = 1e-4, 0.5, 4
 # Standard deviation of a joint's share of the described torque from which on it is a guess:
 # friction and ripple can be taken for the rest.
 KNOWN_TO = 0.1
@@ -43,9 +45,9 @@ class Deviation:
         Nats by which it explains the torques better than none (Schwarz).
     values : ndarray
         Added gravity (3,), m/s^2; load (4,), kg and kg m; share of the described torque (1,) that
-        all joints take; or, of a description each of whose joints takes another share of its
-        torque, as with wrong masses or motor constants, these shares (n_joints,), NaN where
-        nothing is known.
+        all joints take; offsets of the positions (n_joints,), rad; or, of a description each of
+        whose joints takes another share of its torque, as with wrong masses or motor constants,
+        these shares (n_joints,), NaN where nothing is known.
     confirmed : float
         Nats of it by all joints but the one that gains most: where friction varies with the
         position, it looks like a weight to each joint alone.
@@ -68,11 +70,9 @@ class _Joint:
     """Of a squared Nm, in nats."""
 
 
-def deviations(
-    evidence: Evidence, fits: Sequence[JointFit], delay: float
-) -> tuple[Deviation, Deviation, Deviation, Deviation]:
+def deviations(evidence: Evidence, fits: Sequence[JointFit], delay: float) -> dict[str, Deviation]:
     """
-    Judge a turned weight, a load, another unit and a wrong description.
+    Judge a turned weight, a load, another unit, a joint's offset, and a wrong description.
 
     Parameters
     ----------
@@ -85,16 +85,18 @@ def deviations(
 
     Returns
     -------
-    gravity, payload, unit, description : Deviation
+    dict
+        Of "gravity", "payload", "unit", "offset" and "description".
     """
     assert evidence.terms is not None
     joints = [_judged(evidence, fit, delay) for fit in fits]
-    return (
-        _shared(joints, evidence.terms.gravity),
-        _shared(joints, evidence.terms.load),
-        _in_another_unit(evidence, joints),
-        _described_otherwise(evidence, joints),
-    )
+    return {
+        "gravity": _shared(joints, evidence.terms.gravity),
+        "payload": _shared(joints, evidence.terms.load),
+        "unit": _in_another_unit(evidence, joints),
+        "offset": _offset(evidence, joints),
+        "description": _described_otherwise(evidence, joints),
+    }
 
 
 def _judged(evidence: Evidence, fit: JointFit, delay: float) -> _Joint:
@@ -109,16 +111,14 @@ def _shared(joints: list[_Joint], columns: FloatArray) -> Deviation:
     """Least squares of what all joints share, (n, n_joints, m) in `columns`."""
     m = columns.shape[2]
     matrices, vectors = np.zeros((len(joints), m, m)), np.zeros((len(joints), m))
-    n = 0.0
     for k, of in enumerate(joints):
         C = columns[of.rows, of.joint].T
         apart = of.model.residual(C)
         matrices[k] = of.weight * C @ apart.T
         vectors[k] = of.weight * apart @ of.y
-        n += of.weight * of.model.level**2 * len(of.rows)
     values = np.linalg.lstsq(matrices.sum(axis=0), vectors.sum(axis=0), rcond=1e-10)[0]
     gains = vectors @ values - 0.5 * np.einsum("i,kij,j->k", values, matrices, values)
-    gain, chance = float(gains.sum()), 0.5 * m * float(np.log(max(n, 1.0)))
+    gain, chance = float(gains.sum()), 0.5 * m * float(np.log(max(_count(joints), 1.0)))
     return Deviation(gain - chance, values, gain - float(gains.max(initial=0.0)))
 
 
@@ -126,6 +126,49 @@ def _in_another_unit(evidence: Evidence, joints: list[_Joint]) -> Deviation:
     """All joints with the same factor before the described torque."""
     unit = _shared(joints, evidence.described[:, :, np.newaxis])
     return replace(unit, values=1.0 + unit.values)
+
+
+def _offset(evidence: Evidence, joints: list[_Joint]) -> Deviation:
+    """Positions of the one joint whose offset explains most, by Gauss and Newton's method."""
+    n = len(evidence.joints)
+    found = [_shared(joints, _slope(evidence, np.zeros(n), joint)) for joint in range(n)]
+    best = int(np.argmax([deviation.gain for deviation in found]))
+    offset, deviation = np.zeros(n), found[best]
+    for _ in range(N_STEPS):
+        if not (deviation.gain > 0.0 and np.abs(offset[best]) < np.pi):
+            break
+        offset[best] += float(np.clip(deviation.values[0], -LARGEST_STEP, LARGEST_STEP))
+        change = evidence.displaced_torque(offset) - evidence.displaced_torque(np.zeros(n))
+        moved = [replace(of, y=of.y - change[of.rows, of.joint]) for of in joints]
+        deviation = _shared(moved, _slope(evidence, offset, best))
+    explained = [_explained(of, offset, evidence) for of in joints]
+    gain = float(np.sum(explained)) - np.log(n)
+    return Deviation(
+        gain - 0.5 * float(np.log(max(_count(joints), 1.0))),
+        np.where(np.arange(n) == best, offset, 0.0),
+        gain - float(max(explained, default=0.0)),
+    )
+
+
+def _explained(of: _Joint, offset: FloatArray, evidence: Evidence) -> float:
+    """Nats by which offsets (n_joints,), rad, explain one joint's torque better than none."""
+    zero = np.zeros(len(offset))
+    change = evidence.displaced_torque(offset) - evidence.displaced_torque(zero)
+    left = of.y - change[of.rows, of.joint]
+    before, after = of.y @ of.model.residual(of.y), left @ of.model.residual(left)
+    return 0.5 * of.weight * float(before - after)
+
+
+def _slope(evidence: Evidence, offset: FloatArray, joint: int) -> FloatArray:
+    """Change of the described torque (n, n_joints, 1) with an offset of one joint, Nm/rad."""
+    step = np.where(np.arange(len(offset)) == joint, DIFFERENCE, 0.0)
+    ahead, behind = (evidence.displaced_torque(offset + side * step) for side in (1.0, -1.0))
+    return ((ahead - behind) / (2.0 * DIFFERENCE))[:, :, np.newaxis]
+
+
+def _count(joints: list[_Joint]) -> float:
+    """Independent states of all joints."""
+    return float(sum(of.weight * of.model.level**2 * len(of.rows) for of in joints))
 
 
 def _described_otherwise(evidence: Evidence, joints: list[_Joint]) -> Deviation:

@@ -39,6 +39,8 @@ KINDS = MappingProxyType(
         "filtered_velocity": "measured velocities that lag behind",
         "coarse_encoder": "positions in visible steps",
         "degrees": "positions in degrees",
+        "position_scale": "positions in turns, or with another gear",
+        "position_offset": "positions whose zero is not that of the description",
         "saturation": "torques at their limit",
         "zero_effort": "a torque that never changes while its joint moves",
         "effort_scale": "torques in another unit",

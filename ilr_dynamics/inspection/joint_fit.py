@@ -24,12 +24,36 @@ __all__ = ["JointFit", "joint_fits", "tried_delays"]
 # Delays that are tried, s. They are whole periods: between states a torque is a mean of two, with
 # less noise, which would look like a better fit.
 FIRST, LAST = -0.02, 0.04
+# Delays that are tried coarsely first, for slow buses and relays, s.
+COARSE = 0.005 * np.arange(-20, 31)
 
 
 def tried_delays(evidence: Evidence) -> FloatArray:
-    """Delays (m,) at which torques are laid beside the motion, s."""
-    period = evidence.recording.period
-    return period * np.arange(np.floor(FIRST / period), np.ceil(LAST / period) + 1.0)
+    """Delays (m,) at which torques are compared with the motion, s."""
+    period, centre = evidence.recording.period, _coarse_delay(evidence)
+    shift = 0.0 if FIRST < centre < LAST else centre - 0.5 * (FIRST + LAST)
+    first, last = FIRST + shift, LAST + shift
+    return period * np.arange(np.floor(first / period), np.ceil(last / period) + 1.0)
+
+
+def _coarse_delay(evidence: Evidence) -> float:
+    """Delay at which described torque and friction explain most, s."""
+    at = [evidence.torque(delay) for delay in COARSE]
+    known = np.all([rows for _, rows in at], axis=0)
+    own = evidence.friction(evidence.samples.X[evidence.rows])
+    cost = np.zeros(len(COARSE))
+    for joint in range(len(evidence.joints)):
+        rows = known & evidence.slipping[:, joint]
+        if np.count_nonzero(rows) < ENOUGH_ROWS:
+            continue
+        columns = np.column_stack([evidence.described[rows, joint], own[rows, joint]])
+        basis, _ = np.linalg.qr(columns / np.maximum(np.linalg.norm(columns, axis=0), 1e-12))
+        torque = np.array([values[rows, joint] for values, _ in at])
+        left = np.sum(torque**2, axis=1) - np.sum((torque @ basis) ** 2, axis=1)
+        cost += np.count_nonzero(rows) * np.log(
+            np.maximum(left, 1e-9 * np.sum(torque**2) + 1e-300)
+        )
+    return float(COARSE[int(np.argmin(cost))]) if cost.any() else evidence.expected_delay
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,8 @@ COMMON_UNIT = 1.25
 # Joints whose bodies take less torque, of the most, have friction alone.
 SPEAKS = 0.05
 # Degrees and m/s^2 by which gravity of a description that is a few per cent wrong appears turned.
+# A joint's zero that is wrong by more is no matter of how carefully it was homed, rad.
+TILTED_JOINT = 0.1
 TILTED, MISSING, TWICE = 5.0, 0.35, (1.6, 2.6)
 
 
@@ -60,15 +62,18 @@ def load_findings(evidence: Evidence, fits: Sequence[JointFit], delay: float) ->
     delay : float
         From a state to the action of its torque, s.
     """
-    gravity, payload, unit, description = deviations(evidence, fits, delay)
-    gravity, payload, unit = (
-        found if found.confirmed > CONFIRMED else replace(found, gain=0.0)
-        for found in (gravity, payload, unit)
+    found = deviations(evidence, fits, delay)
+    description = found["description"]
+    gravity, payload, unit, offset = (
+        found[name] if found[name].confirmed > CONFIRMED else replace(found[name], gain=0.0)
+        for name in ("gravity", "payload", "unit", "offset")
     )
     if not _can_be_carried(evidence, payload.values):
         payload = replace(payload, gain=0.0)
     otherwise = (1.0 - BY_FRICTION) * description.gain - BY_CHANCE
-    if unit.gain > max(CLEAR, gravity.gain, payload.gain, otherwise):
+    if offset.gain > max(CLEAR, gravity.gain, payload.gain, unit.gain, otherwise):
+        yield _offset(evidence, offset.values)
+    elif unit.gain > max(CLEAR, gravity.gain, payload.gain, otherwise):
         yield from _unit(float(unit.values[0]))
     elif gravity.gain > max(CLEAR, payload.gain, otherwise):
         yield from _gravity(gravity.values + evidence.nominal_gravity)
@@ -116,6 +121,20 @@ def _gravity(gravity: FloatArray) -> Iterator[Finding]:
                 value=angle,
                 unit="deg",
             )
+
+
+def _offset(evidence: Evidence, offset: FloatArray) -> Finding:
+    joint = int(np.argmax(np.abs(offset)))
+    return Finding(
+        "position_offset",
+        Severity.WARNING if abs(offset[joint]) < TILTED_JOINT else Severity.ERROR,
+        f"the torques fit the described arm if the positions of {evidence.joints[joint]} are "
+        f"{offset[joint]:+.3f} rad more",
+        "home the joint again, or compare its zero in driver and description",
+        joint=evidence.joints[joint],
+        value=float(offset[joint]),
+        unit="rad",
+    )
 
 
 def _unit(share: float) -> Iterator[Finding]:

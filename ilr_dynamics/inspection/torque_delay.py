@@ -129,7 +129,10 @@ def _agreed(delays: FloatArray, costs: FloatArray) -> tuple[float, float]:
     excess = float(weights @ apart**2) - (len(weights) - 1)
     model_variance = max(excess / (weights.sum() - weights @ weights / weights.sum()), 0.0)
     weights = 1.0 / (1.0 / weights + model_variance)
-    return float(delays[1] + weights @ shifts / weights.sum()), float(weights.sum() ** -0.5)
+    # What few contradictions say of their own size is uncertain, and larger as often as not.
+    k = len(weights)
+    spread = float(weights.sum() ** -0.5) * np.sqrt((k + 1.0) / (k - 1.0))
+    return float(delays[1] + weights @ shifts / weights.sum()), float(spread)
 
 
 def _is_fast(evidence: Evidence, fit: JointFit) -> bool:

@@ -53,14 +53,22 @@ IN_NM = "convert to Nm in the driver: motor currents and percent are no torques"
 # of their joints, or unit.
 EXCHANGED = {
     "wrong_sign": (
-        "the torque of {} fits its motion with the other sign alone",
+        "the torque of {joints} fits its motion with the other sign alone",
         "compare the joint's direction in driver and description",
     ),
     "permuted_joints": (
-        "the values of {} fit each other's names",
+        "the values of {joints} fit each other's names",
         "compare the order of names and values in the driver",
     ),
-    "effort_scale": ("the torques fit the described arm in units of {}", IN_NM),
+    "effort_scale": ("the torques fit the described arm in units of {unit}", IN_NM),
+    "position_scale": (
+        "the torques fit the described arm if the positions of {joints} are in {unit}",
+        "compare unit, encoder counts and gear ratio in driver and description",
+    ),
+    "position_offset": (
+        "the torques fit the described arm if the positions of {joints} are {value:.2f} rad more",
+        "home the joint again, or compare its zero in driver and description",
+    ),
 }
 
 
@@ -84,7 +92,7 @@ def torque_findings(evidence: Evidence, torque_limit: FloatArray | None) -> Iter
     delay, spread = find_delay(evidence, fits)
     unusual = _is_unusual(evidence, delay, spread)
     clear = spread < (VAGUE_BUT_LATE if unusual else VAGUE)
-    likely = delay if clear else evidence.expected_delay
+    likely = delay if clear or unusual else evidence.expected_delay
     best, described = best_hypothesis(evidence, likely, torque_limit)
     better = (described.error / np.maximum(best.error, 1e-9)).max()
     explained = described.score - best.score > CLEAR and better > BETTER
@@ -105,8 +113,8 @@ def torque_findings(evidence: Evidence, torque_limit: FloatArray | None) -> Iter
         yield from loads
         if not loads:
             yield from offset_findings(evidence, fits, likely)
-        if clear:
-            yield _delay(evidence, delay, spread, unusual)
+        if clear or unusual:
+            yield _delay(evidence, delay, spread, unusual, exact=clear)
     yield from unknown_parameters(evidence)
     yield from _friction(evidence, best if explained else described)
 
@@ -189,12 +197,15 @@ def _beyond(evidence: Evidence, limit: FloatArray | None) -> Finding | None:
 def _exchanged(evidence: Evidence, best: Hypothesis, described: Hypothesis) -> Finding:
     names = join_names([evidence.joints[j] for j in best.joints])
     text, advice = EXCHANGED[best.kind]
+    value = float(best.values[0]) if best.kind == "position_offset" else None
     return Finding(
         best.kind,
         Severity.ERROR,
-        text.format(names or best.unit),
+        text.format(joints=names or "all joints", unit=best.unit, value=value or 0.0),
         advice,
         joint=names,
+        value=value,
+        unit="" if value is None else "rad",
         probability=1.0 - float(np.exp(-min(described.score - best.score, 700.0))),
     )
 
@@ -229,18 +240,23 @@ def _is_unusual(evidence: Evidence, delay: float, spread: float) -> bool:
     return abs(late) > max(LATE if late > 0.0 else EARLY, UNUSUAL * spread)
 
 
-def _delay(evidence: Evidence, delay: float, spread: float, unusual: bool) -> Finding:
+def _delay(
+    evidence: Evidence, delay: float, spread: float, unusual: bool, *, exact: bool
+) -> Finding:
+    said = f"{1e3 * delay:.2f} +- {1e3 * spread:.2f}"
+    if not exact:
+        said = f"about {1e3 * delay:.0f} (+- {1e3 * spread:.1f})"
     return Finding(
         "torque_delay",
         Severity.WARNING if unusual else Severity.INFO,
-        f"torques act {1e3 * delay:.2f} +- {1e3 * spread:.2f} ms after the state they are stamped "
-        f"with; {1e3 * evidence.expected_delay:.1f} ms are learned with",
+        f"torques act {said} ms after the state they are stamped with; "
+        f"{1e3 * evidence.expected_delay:.1f} ms are learned with",
         "look for a slow bus or a filter in the driver; if its efforts are measured, "
         "learning.command_topic: '' learns from these"
         if unusual
         else "",
-        value=1e3 * delay,
-        unit="ms",
+        value=1e3 * delay if exact else None,
+        unit="ms" if exact else "",
     )
 
 

@@ -76,6 +76,24 @@ FAULTS = {
     "gravity_missing": lambda m: m.changed(torque=m.torque + weight(m, [0, 0, 0])),
     "payload": lambda m: m.changed(torque=m.torque + load(m, 2.0)),
     "torque_delay": lambda m: m.changed(delay=0.007),
+    "torque_delay of a slow bus": lambda m: m.changed(delay=0.053),
+    "position_scale in turns": lambda m: m.changed(
+        position=m.position / (2.0 * np.pi), velocity=m.velocity / (2.0 * np.pi)
+    ),
+    "position_scale of a joint in turns": lambda m: m.changed(
+        position=m.position / [1.0, 2.0 * np.pi, 1.0, 1.0],
+        velocity=m.velocity / [1.0, 2.0 * np.pi, 1.0, 1.0],
+    ),
+    "position_offset of a joint homed by hand": lambda m: m.changed(
+        position=m.position + [0.0, 0.0, 0.1, 0.0]
+    ),
+    "position_offset of a joint homed at its other end": lambda m: m.changed(
+        position=m.position - [0.0, 0.0, 0.0, 0.5 * np.pi]
+    ),
+    "permuted_joints in reverse": lambda m: m.changed(
+        position=m.position[:, ::-1], velocity=m.velocity[:, ::-1], torque=m.torque[:, ::-1]
+    ),
+    "permuted_joints of three torques": lambda m: m.changed(torque=m.torque[:, [1, 2, 0, 3]]),
     "effort_scale in percent": lambda m: m.changed(torque=100.0 * m.torque / ARM.torque_limit),
     "effort_scale in mA": lambda m: m.changed(torque=1000.0 * m.torque),
     "effort_scale by ten": lambda m: m.changed(torque=10.0 * m.torque),
@@ -118,7 +136,19 @@ FAULTS = {
 SAID = {
     "payload": {"value": pytest.approx(2.0, abs=0.2), "unit": "kg"},
     "base_tilted": {"value": pytest.approx(np.degrees(np.arctan2(3.0, 9.34)), abs=2.0)},
-    "torque_delay": {"value": pytest.approx(7.0, abs=0.5), "unit": "ms"},
+    "torque_delay of a slow bus": {"value": pytest.approx(53.0, abs=0.5), "unit": "ms"},
+    "position_scale of a joint in turns": {"joint": "j2"},
+    "position_offset of a joint homed by hand": {
+        "joint": "j3",
+        "value": pytest.approx(-0.1, abs=0.02),
+        "unit": "rad",
+    },
+    "position_offset of a joint homed at its other end": {
+        "joint": "j4",
+        "value": pytest.approx(0.5 * np.pi, abs=0.02),
+    },
+    "permuted_joints in reverse": {"joint": "j1, j2, j3 and j4"},
+    "permuted_joints of three torques": {"joint": "j1, j2 and j3"},
     "wrong_sign of a torque": {"joint": "j3"},
     "wrong_sign of all torques": {"joint": "j1, j2, j3 and j4"},
     "degrees": {"joint": "j1, j2, j3 and j4"},

@@ -59,4 +59,4 @@ def test_nothing_is_said_of_a_delay_without_motion(motion, evidence_of):
 def test_nothing_is_wrong_with_the_described_arm(motion, evidence_of):
     evidence = evidence_of(motion)
     mistakes = deviations(evidence, joint_fits(evidence), 0.003)
-    assert max(mistake.gain for mistake in mistakes) < 20.0
+    assert max(mistake.gain for mistake in mistakes.values()) < 20.0
