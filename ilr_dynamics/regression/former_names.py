@@ -63,14 +63,14 @@ FORMER_CLASSES = {
 
 
 def present_parameters(
-    parameters: Mapping[str, Any], known: Sequence[str], owner: str
+    values: Mapping[str, Any], known: Sequence[str], owner: str
 ) -> dict[str, Any]:
     """
-    Parameters under their present names; DeprecationWarning for each of a former one.
+    Rename parameters to their present names; DeprecationWarning for each of a former one.
 
     Parameters
     ----------
-    parameters
+    values
         Values by present or former names.
     known
         Present names of the owner's parameters, groups included.
@@ -83,7 +83,7 @@ def present_parameters(
         If there is no parameter of a name.
     """
     present = {}
-    for name, value in parameters.items():
+    for name, value in values.items():
         if name in FORMER_NAMES:
             warnings.warn(
                 f"the parameter {name} of {owner} is called {FORMER_NAMES[name]} now: pass it "

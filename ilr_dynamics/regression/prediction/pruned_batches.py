@@ -3,7 +3,7 @@
 """
 Predictions for many inputs, in clusters of near inputs that share the components that matter.
 
-The bounds of `pruning` are one matrix product for all inputs of a neighbourhood, and so is what
+The bounds of `pruning` are one matrix product for all inputs of a cluster, and so is what
 the components say that are left. Of 1,745 they leave three or four to each of 64 inputs and eighty
 to all of them.
 """
@@ -105,7 +105,7 @@ def input_clusters(mixture: PredictiveMixture, U: FloatArray) -> Iterator[InputC
     coordinates = mixture.coordinates(U)
     order = cKDTree(coordinates, leafsize=NEIGHBOURS, compact_nodes=False).indices
     unseen = np.array([mixture.dofs.size - 1])
-    # Of one neighbourhood after the other: to ask for new memory takes as long as the product.
+    # Of one cluster after the other: to ask for new memory takes as long as the product.
     buffer = np.empty((NEIGHBOURS, unseen[0]))
     for start in range(0, len(U), BLOCK_ROWS):
         rows = order[start : start + BLOCK_ROWS]

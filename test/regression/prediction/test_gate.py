@@ -29,18 +29,18 @@ def queries(X, shift):
 
 
 @pytest.fixture(scope="module")
-def relevance(mixture):
+def gate(mixture):
     return Gate(mixture, mixture.pruning)
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.1, 0.3, 0.6, 1.0, 2.0, 5.0])
 def test_a_prediction_by_what_is_relevant_is_that_of_all(
-    model, mixture, variances, relevance, shift
+    model, mixture, variances, gate, shift
 ):
     U = model[0].regressors_(queries(model[1], shift))
     says = mixture.predict(U)
     for row, u in enumerate(U):
-        chosen, weights = relevance(u, pairwise_products(u[None])[0])
+        chosen, weights = gate(u, pairwise_products(u[None])[0])
         assert np.all(np.diff(chosen) > 0) and chosen[-1] == len(variances) - 1
         assert weights.sum() == pytest.approx(1.0)
         all_variances = variances * says.factors[row][:, None]
