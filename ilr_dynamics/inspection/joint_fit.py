@@ -24,23 +24,28 @@ __all__ = ["JointFit", "joint_fits", "tried_delays"]
 # Delays that are tried, s. They are whole periods: between states a torque is a mean of two, with
 # less noise, which would look like a better fit.
 FIRST, LAST = -0.02, 0.04
-# Delays that are tried coarsely first, for slow buses and relays, s.
-COARSE = 0.005 * np.arange(-20, 31)
+# Delays that are tried coarsely first, for slow buses and relays, s; the nats by which one of them
+# must be better than the usual ones; and for how long errors of so simple a model last, s.
+COARSE, FAR_BETTER, LASTING = 0.005 * np.arange(-20, 31), 20.0, 0.25
 
 
 def tried_delays(evidence: Evidence) -> FloatArray:
     """Delays (m,) at which torques are compared with the motion, s."""
-    period, centre = evidence.recording.period, _coarse_delay(evidence)
-    shift = 0.0 if FIRST < centre < LAST else centre - 0.5 * (FIRST + LAST)
+    period, shift = evidence.recording.period, 0.0
+    cost = _coarse_costs(evidence)
+    usual = (COARSE > FIRST) & (COARSE < LAST)
+    if cost.min() < cost[usual].min() - FAR_BETTER:
+        shift = float(COARSE[int(np.argmin(cost))]) - 0.5 * (FIRST + LAST)
     first, last = FIRST + shift, LAST + shift
     return period * np.arange(np.floor(first / period), np.ceil(last / period) + 1.0)
 
 
-def _coarse_delay(evidence: Evidence) -> float:
-    """Delay at which described torque and friction explain most, s."""
+def _coarse_costs(evidence: Evidence) -> FloatArray:
+    """Nats (m,) against coarse delays, by what described torque and friction leave unexplained."""
     at = [evidence.torque(delay) for delay in COARSE]
     known = np.all([rows for _, rows in at], axis=0)
     own = evidence.friction(evidence.samples.X[evidence.rows])
+    independent = evidence.independent_share(LASTING)
     cost = np.zeros(len(COARSE))
     for joint in range(len(evidence.joints)):
         rows = known & evidence.slipping[:, joint]
@@ -49,11 +54,10 @@ def _coarse_delay(evidence: Evidence) -> float:
         columns = np.column_stack([evidence.described[rows, joint], own[rows, joint]])
         basis, _ = np.linalg.qr(columns / np.maximum(np.linalg.norm(columns, axis=0), 1e-12))
         torque = np.array([values[rows, joint] for values, _ in at])
-        left = np.sum(torque**2, axis=1) - np.sum((torque @ basis) ** 2, axis=1)
-        cost += np.count_nonzero(rows) * np.log(
-            np.maximum(left, 1e-9 * np.sum(torque**2) + 1e-300)
-        )
-    return float(COARSE[int(np.argmin(cost))]) if cost.any() else evidence.expected_delay
+        whole = np.sum(torque**2, axis=1)
+        left = np.maximum(whole - np.sum((torque @ basis) ** 2, axis=1), 1e-6 * whole + 1e-300)
+        cost += 0.5 * float(independent[rows, joint].sum()) * np.log(left)
+    return cost
 
 
 @dataclass(frozen=True)

@@ -235,9 +235,10 @@ def _not_as_described(evidence: Evidence, best: Hypothesis, left: FloatArray) ->
 
 
 def _is_unusual(evidence: Evidence, delay: float, spread: float) -> bool:
-    """Whether a delay is another than the expected one."""
+    """Whether a delay is another than the expected one; a vague one must be clearly another."""
     late = delay - evidence.expected_delay
-    return abs(late) > max(LATE if late > 0.0 else EARLY, UNUSUAL * spread)
+    many = UNUSUAL if spread < VAGUE_BUT_LATE else 2.0 * UNUSUAL
+    return abs(late) > max(LATE if late > 0.0 else EARLY, many * spread)
 
 
 def _delay(

@@ -34,9 +34,7 @@ def gate(mixture):
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.1, 0.3, 0.6, 1.0, 2.0, 5.0])
-def test_a_prediction_by_what_is_relevant_is_that_of_all(
-    model, mixture, variances, gate, shift
-):
+def test_a_prediction_by_what_is_relevant_is_that_of_all(model, mixture, variances, gate, shift):
     U = model[0].regressors_(queries(model[1], shift))
     says = mixture.predict(U)
     for row, u in enumerate(U):
