@@ -166,15 +166,23 @@ class WamPlant:
             self._model.dof_frictionloss[:] = config.brake_torque
             data.qfrc_applied[:] = 0.0
         else:
-            self._model.dof_frictionloss[:] = config.friction.dry_level(
-                data.qpos, data.qvel, self._load
-            )
+            self._model.dof_frictionloss[:] = self._dry_level()
             motor_angle = self.transmission.motor_angle(data.qpos)
             ripple = config.ripple.motor_torque(motor_angle, self.ripple_phase)
             data.qfrc_applied[:] = torque + self.transmission.joint_torque(ripple)
+            data.qfrc_applied += self._passive_torque()
         mujoco.mj_step(self._model, data)
         # The load of a joint is the rigid-body inverse dynamics, without its own rotor.
         mujoco.mj_rne(self._model, data, 1, self._load)
+
+    def _dry_level(self) -> FloatArray:
+        """Dry friction (n_joints,) that MuJoCo applies in the next step, Nm."""
+        data = self._data
+        return self.config.friction.dry_level(data.qpos, data.qvel, self._load)
+
+    def _passive_torque(self) -> FloatArray | float:
+        """Torque (n_joints,) in the next step of what the description does not have, Nm."""
+        return 0.0
 
     def _drive_torque(self, command: ArrayLike, position: FloatArray) -> FloatArray:
         """Total torque [Nm] that the drives give for a command."""
