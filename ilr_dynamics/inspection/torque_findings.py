@@ -41,7 +41,7 @@ LATE, EARLY = 0.0006, 0.001
 # Standard deviations from which on nothing is said about a delay that is as expected, and about
 # another, s: it is said to half a millisecond, with two and a half of them, or with two, as many
 # more recordings have the expected one; and how many of them are no chance.
-VAGUE, VAGUE_BUT_LATE, UNUSUAL = 0.0002, 0.00025, 3.5
+VAGUE, VAGUE_BUT_LATE, UNUSUAL = 0.0002, 0.00025, 3.0
 # Of a torque's mean square, what a mistake may leave to be named: gears that are not round and
 # friction that depends on the load leave some hundredths. Where motion and torque do not belong
 # together, the best of all mistakes is one that makes torques count less.
@@ -95,7 +95,9 @@ def torque_findings(evidence: Evidence, torque_limit: FloatArray | None) -> Iter
     likely = delay if clear or unusual else evidence.expected_delay
     best, described = best_hypothesis(evidence, likely, torque_limit)
     better = (described.error / np.maximum(best.error, 1e-9)).max()
-    explained = described.score - best.score > CLEAR and better > BETTER
+    # Of the many offsets that are tried one may fit by chance.
+    clear_enough = CERTAIN if best.kind == "position_offset" else CLEAR
+    explained = described.score - best.score > clear_enough and better > BETTER
     left = _left(evidence, best, likely)
     if beyond is not None:
         # Of a strong joint under a weak one's name, torques are in Nm.
@@ -235,9 +237,9 @@ def _not_as_described(evidence: Evidence, best: Hypothesis, left: FloatArray) ->
 
 
 def _is_unusual(evidence: Evidence, delay: float, spread: float) -> bool:
-    """Whether a delay is another than the expected one; a vague one must be clearly another."""
+    """Whether a delay is another than the expected one: the vaguer, the more it has to differ."""
     late = delay - evidence.expected_delay
-    many = UNUSUAL if spread < VAGUE_BUT_LATE else 2.0 * UNUSUAL
+    many = UNUSUAL * max(spread / VAGUE_BUT_LATE, 1.0)
     return abs(late) > max(LATE if late > 0.0 else EARLY, many * spread)
 
 
