@@ -39,6 +39,7 @@ KINDS = MappingProxyType(
         "filtered_velocity": "measured velocities that lag behind",
         "coarse_encoder": "positions in visible steps",
         "degrees": "positions in degrees",
+        "coarse_torque": "torques in visible steps: rounded, or held for many states",
         "saturation": "torques at their limit",
         "zero_effort": "a torque that never changes while its joint moves",
         "effort_scale": "torques in another unit",

@@ -57,6 +57,17 @@ def with_zeros(values, rows):
     return values
 
 
+def every(motion, n):
+    """Rows of torques that are sent once in n states."""
+    return np.arange(len(motion.time)) // n * n
+
+
+def holding(motion, begin, end):
+    """Rows of torques of which one is held for a while, s."""
+    held = (motion.time >= begin) & (motion.time < end)
+    return np.where(held, np.argmax(held), np.arange(len(motion.time)))
+
+
 FAULTS = {
     "wrong_sign of a torque": lambda m: m.changed(torque=flip(m.torque, 2)),
     "wrong_sign of all torques": lambda m: m.changed(torque=-m.torque),
@@ -87,6 +98,8 @@ FAULTS = {
     "zero_effort for a while": lambda m: m.changed(
         torque=np.where((m.time > 8.0)[:, np.newaxis] & [1, 0, 1, 1], 0.0, m.torque)
     ),
+    "zero_effort of commands that are held": lambda m: m.changed(held=holding(m, 4.0, 4.5)),
+    "coarse_torque of efforts at 10 Hz": lambda m: m.changed(held=every(m, 50)),
     "zero_velocity": lambda m: m.changed(velocity=0.0 * m.velocity),
     "zero_velocity for a while": lambda m: m.changed(
         velocity=np.where((np.abs(m.time - 5.5) > 1.5)[:, np.newaxis], m.velocity, 0.0)
@@ -126,6 +139,8 @@ SAID = {
     "effort_scale of one motor": {"joint": "j2", "value": pytest.approx(2.5, abs=0.1)},
     "effort_scale by three": {"value": pytest.approx(3.0, abs=0.1)},
     "zero_effort for a while": {"from_s": pytest.approx(8.0, abs=0.1)},
+    "zero_effort of commands that are held": {"from_s": pytest.approx(4.0, abs=0.01)},
+    "coarse_torque of efforts at 10 Hz": {"value": pytest.approx(100.0), "unit": "ms"},
     "wrong_stamp": {"value": 1.0},
     "clock_set_back": {"from_s": pytest.approx(5.0, abs=0.01)},
     "clock_set_back twice": {
@@ -156,6 +171,39 @@ def test_a_sound_recording_has_nothing_but_information(storage, motion, record, 
     found = with_model_torque(with_samples(found, arm_of_motion), arm_of_motion)
     assert found.model_torque.shape == found.samples.Y.shape
     assert np.abs(found.model_torque - found.samples.Y).mean() < 4.0
+
+
+@pytest.mark.parametrize("n", [2, 5, 10])
+def test_efforts_that_are_sent_more_rarely_than_states_are_not_frozen(
+    n, motion, record, arm_of_motion
+):
+    found = inspect_recording(record(motion.changed(held=every(motion, n))), arm_of_motion)
+    assert not {"zero_effort", "coarse_torque"} & {finding.kind for finding in found.findings}
+
+
+def test_a_torque_that_holds_for_a_moment_refuses_no_long_recording(motion, record, arm_of_motion):
+    long = motion.changed(time=5.0 * motion.time)
+    held = holding(long, 20.0, 20.33)
+    found = inspect_recording(record(long.changed(held=held)), arm_of_motion)
+    efforts = [finding for finding in found.findings if finding.kind == "zero_effort"]
+    assert efforts and {finding.severity for finding in efforts} == {Severity.WARNING}
+
+
+@pytest.mark.parametrize("limits", [[4.0] * 4, ARM.torque_limit.tolist()])
+def test_a_torque_that_something_limits_is_not_frozen(limits, motion, record, arm_of_motion):
+    samples = replace(arm_of_motion.samples, torque_limit=limits)
+    found = inspect_recording(
+        record(motion.changed(limit=4.0)), replace(arm_of_motion, samples=samples)
+    )
+    kinds = {finding.kind for finding in found.findings}
+    assert "saturation" in kinds and "zero_effort" not in kinds
+
+
+def test_a_rounded_torque_is_said_to_be_and_is_not_frozen(motion, record, arm_of_motion):
+    found = inspect_recording(record(motion.changed(step=1.0)), arm_of_motion)
+    steps = [f.value for f in found.findings if f.kind == "coarse_torque" and f.unit == "Nm"]
+    assert steps and set(steps) == {1.0}
+    assert "zero_effort" not in {finding.kind for finding in found.findings}
 
 
 def test_a_load_of_few_grams_is_told_from_wrong_masses(motion, record, arm_of_motion):
