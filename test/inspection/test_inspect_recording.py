@@ -18,6 +18,7 @@ from ilr_dynamics.inspection import (
     with_model_torque,
     with_samples,
 )
+from ilr_dynamics.recording import RecordingWriter
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
@@ -171,6 +172,30 @@ def test_a_sound_recording_has_nothing_but_information(storage, motion, record, 
     found = with_model_torque(with_samples(found, arm_of_motion), arm_of_motion)
     assert found.model_torque.shape == found.samples.Y.shape
     assert np.abs(found.model_torque - found.samples.Y).mean() < 4.0
+
+
+@pytest.mark.parametrize(
+    ("fraction", "unit"), [(1_000, "microseconds"), (1_000_000, "milliseconds")]
+)
+def test_stamps_in_another_unit_are_named(fraction, unit, motion, record, arm_of_motion):
+    found = inspect_recording(record(motion.changed(fraction=fraction)), arm_of_motion)
+    (dropouts,) = (finding for finding in found.findings if finding.kind == "dropouts")
+    assert f"the nanosec field of the stamps holds {unit}" in dropouts.text
+    assert "header.stamp.nanosec" in dropouts.advice and dropouts.value > 0.99
+
+
+def test_a_second_sender_with_the_same_stamps_is_told_with_what_to_do(tmp_path, arm_of_motion):
+    with RecordingWriter(tmp_path / "bag") as writer:
+        for k in range(4000):
+            at = (10**18 + 2_000_000 * k, ARM.joint_names)
+            for late in (0, 25):
+                q = np.full(4, 0.3 * np.sin(0.01 * (k - late)))
+                writer.write_joint_state("/joint_states", *at, q, effort=30.0 * q)
+    found = inspect_recording(tmp_path / "bag", replace(arm_of_motion, robot=None))
+    (finding,) = (finding for finding in found.findings if finding.kind == "rejected_states")
+    assert finding.severity is Severity.WARNING and finding.value == 0.5
+    assert "two senders publish the topic with the same stamps" in finding.text
+    assert "ros2 topic info -v" in finding.advice
 
 
 @pytest.mark.parametrize("n", [2, 5, 10])
