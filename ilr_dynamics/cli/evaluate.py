@@ -14,6 +14,7 @@ import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.cli.learning_options import DEFAULTS, add_recording_options, given_parameters
+from ilr_dynamics.cli.output_file import check_output_path
 from ilr_dynamics.cli.table import format_table
 from ilr_dynamics.exceptions import IlrDynamicsError, SnapshotError
 from ilr_dynamics.learning import LearningSettings, load_compatible_snapshot, read_samples
@@ -23,6 +24,10 @@ from ilr_dynamics.regression import load_snapshot
 __all__ = ["main"]
 
 COVERAGE = 0.95
+# By it a picture is known that may be replaced, of the formats with a field for it near the
+# beginning.
+MARK = "evaluate of ilr_dynamics"
+MARK_NAMES = {"": "Software", ".png": "Software", ".svg": "Creator"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -65,6 +70,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _evaluate(options: argparse.Namespace) -> None:
+    if options.picture:
+        check_output_path(options.picture, MARK.encode(), [options.bag])
     settings = _settings(options)
     model = load_compatible_snapshot(options.snapshot, settings)
     samples = read_samples(options.bag, settings)
@@ -133,7 +140,8 @@ def _draw(
     axes[-1, 0].set_xlabel("time [s]")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), ncols=3, loc="outside upper center")
     try:
-        figure.savefig(path, dpi=120)
+        name = MARK_NAMES.get(path.suffix.lower())
+        figure.savefig(path, dpi=120, metadata=None if name is None else {name: MARK})
     except (OSError, ValueError) as error:
         raise IlrDynamicsError(f"cannot draw to {path}: {error}") from error
     finally:

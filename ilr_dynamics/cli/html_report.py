@@ -19,10 +19,14 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from ilr_dynamics.atomic_file import atomic_writer
+from ilr_dynamics.cli.output_file import check_output_path
 from ilr_dynamics.cli.shown_text import printable
 from ilr_dynamics.exceptions import FileAccessError
 
-__all__ = ["HtmlReport", "Mark", "Tone"]
+__all__ = ["REPORT_MARK", "HtmlReport", "Mark", "Tone"]
+
+REPORT_MARK = b"<!-- report of ilr_dynamics -->"
+"""Second line of each report, by which those that may be replaced are known."""
 
 # A picture four inches wide fills a phone, with letters as large as the text around it.
 PIXELS_PER_INCH = 100
@@ -114,7 +118,7 @@ class HtmlReport:
     def __init__(self, title: str) -> None:
         shown = _escaped(title)
         self._parts = [
-            "<!DOCTYPE html>\n"
+            f"<!DOCTYPE html>\n{REPORT_MARK.decode()}\n"
             '<html lang="en">\n<head>\n<meta charset="utf-8">\n'
             f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -220,13 +224,14 @@ class HtmlReport:
         Parameters
         ----------
         path : str or path-like
-            File to create or replace.
+            File to create, or earlier report to replace.
 
         Raises
         ------
         FileAccessError
-            If it cannot be written.
+            If it cannot be written, lies in a recording, or is no report (`check_output_path`).
         """
+        check_output_path(path, REPORT_MARK)
         page = "".join([*self._parts, "</main>\n</body>\n</html>\n"])
         try:
             with atomic_writer(path) as file:

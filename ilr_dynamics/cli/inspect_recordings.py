@@ -14,6 +14,7 @@ from tqdm import tqdm
 
 from ilr_dynamics.cli.findings_table import format_findings
 from ilr_dynamics.cli.learning_options import add_learning_options, parse_learning_options
+from ilr_dynamics.cli.output_file import check_output_path
 from ilr_dynamics.exceptions import IlrDynamicsError
 from ilr_dynamics.inspection import (
     Inspection,
@@ -47,11 +48,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     try:
         options, settings = parse_learning_options(_parser(), arguments)
-        inspections = _inspect(options.bags, settings)
         if options.html is not None:
             # Without a report there is no need to load, or to install, Matplotlib.
+            from ilr_dynamics.cli.html_report import REPORT_MARK
             from ilr_dynamics.cli.inspection_report import write_inspection_report
 
+            # Before the recordings are read, which may take minutes.
+            check_output_path(options.html, REPORT_MARK, options.bags)
+        inspections = _inspect(options.bags, settings)
+        if options.html is not None:
             write_inspection_report(
                 options.html,
                 [

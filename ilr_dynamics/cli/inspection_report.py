@@ -49,7 +49,7 @@ def write_inspection_report(
     Parameters
     ----------
     path : str or path-like
-        File to create or replace, atomically.
+        File to create, or earlier report to replace, atomically.
     inspections : sequence of Inspection
         Inspections, one for each recording. If there are too many for the size, the last ones are
         shown without pictures.
@@ -57,7 +57,7 @@ def write_inspection_report(
     Raises
     ------
     FileAccessError
-        If the file cannot be written.
+        If the file cannot be written, or is no earlier report.
     """
     report = HtmlReport(TITLE)
     _summarise(report, inspections)

@@ -41,6 +41,7 @@ KINDS = MappingProxyType(
         "degrees": "positions in degrees",
         "position_scale": "positions in turns, or with another gear",
         "position_offset": "positions whose zero is not that of the description",
+        "coarse_torque": "torques in visible steps: rounded, or held for many states",
         "saturation": "torques at their limit",
         "zero_effort": "a torque that never changes while its joint moves",
         "effort_scale": "torques in another unit",

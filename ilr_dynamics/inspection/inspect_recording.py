@@ -14,6 +14,7 @@ import numpy as np
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.blas_threads import one_blas_thread
 from ilr_dynamics.exceptions import FileAccessError, IlrDynamicsError, RecordingError
+from ilr_dynamics.inspection.coarse_torques import coarse_torques
 from ilr_dynamics.inspection.evidence import GRAVITY, Evidence
 from ilr_dynamics.inspection.finding import Finding, Severity
 from ilr_dynamics.inspection.motion_findings import degrees_finding, motion_findings
@@ -218,6 +219,7 @@ def _findings(
         found.append(_too_little(str(error)))
     else:
         found += motion_findings(evidence)
+        found += coarse_torques(evidence)
         found += torque_findings(evidence, _as_array(torque_limit))
     order = list(Severity)
     found.sort(key=lambda finding: -order.index(finding.severity))

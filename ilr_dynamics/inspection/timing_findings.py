@@ -11,6 +11,7 @@ import numpy as np
 from ilr_dynamics.inspection.finding import Finding, Severity, join_names
 from ilr_dynamics.recording import Recording, SampleSettings
 from ilr_dynamics.recording.joint_state import NANOSECONDS
+from ilr_dynamics.recording.rejection_texts import advice_on, explain
 from ilr_dynamics.recording.stamp_order import long_steps, short_steps
 
 __all__ = ["position_findings", "timing_findings"]
@@ -28,6 +29,12 @@ BEYOND, NEIGHBOURS, LEAST_JUMP = 4.0, 5, 0.01
 MOST_STEPS = 10
 # Reasons that have findings of their own; that there is no command is no fault, or one of gaps.
 TOLD_ELSEWHERE, NO_FAULT = {"wrong_stamp", "position_jump"}, {"no_torque"}
+# Share of the states without a command, from which on its stamps may be of another clock.
+MOST = 0.5
+# Share of missing states from which on stamps may be in another unit, and what the nanoseconds of
+# all stamps are below then.
+ABSENT = 0.9
+UNITS = {1_000: "milliseconds", 1_000_000: "microseconds"}
 
 
 def timing_findings(recording: Recording, settings: SampleSettings) -> Iterator[Finding]:
@@ -44,16 +51,25 @@ def timing_findings(recording: Recording, settings: SampleSettings) -> Iterator[
     yield _rate(recording)
     yield from _gaps(recording, settings)
     yield from _clock(recording)
+    yield from _rejected(recording)
+
+
+def _rejected(recording: Recording) -> Iterator[Finding]:
     n = len(recording.stamp) + sum(recording.rejected.values())
     for reason, count in recording.rejected.items():
-        if reason not in TOLD_ELSEWHERE:
-            yield Finding(
-                "rejected_states",
-                Severity.WARNING if count > LOST * n and reason not in NO_FAULT else Severity.INFO,
-                f"{count} of {n} states are of no use: {reason}",
-                "the documentation says under Troubleshooting what the reason means",
-                value=count / n,
-            )
+        if reason in TOLD_ELSEWHERE:
+            continue
+        is_fault = count > LOST * n and reason not in NO_FAULT
+        # States without a command are in every recording, and most of them in none.
+        advice = advice_on(reason) if is_fault or count > MOST * n else ""
+        cause = explain(reason, recording.not_finite)
+        yield Finding(
+            "rejected_states",
+            Severity.WARNING if is_fault else Severity.INFO,
+            f"{count} of {n} states are of no use: {reason}" + (f" ({cause})" if cause else ""),
+            advice or "the documentation says under Troubleshooting what the reason means",
+            value=count / n,
+        )
 
 
 def _rate(recording: Recording) -> Finding:
@@ -86,17 +102,28 @@ def _gaps(recording: Recording, settings: SampleSettings) -> Iterator[Finding]:
     lost = (missing + len(gaps) * settings.filter_window / recording.period) / expected
     longest = float(step[of_gap].max()) if gaps.size else float(step.max())
     bad = lost > LOST or longest > LONG_GAP
+    unit = _unit_of_stamps(recording) if missing > ABSENT * expected else ""
     at = int(rows[np.argmax(step)])
     yield Finding(
         "dropouts",
         Severity.WARNING if bad else Severity.INFO,
         f"some {missing} of {expected} states are missing, in {gaps.size} gaps; the longest lasts "
-        f"{longest:.3g} s",
-        "record on the machine that publishes, without other topics" if bad else "",
+        f"{longest:.3g} s{unit and f': the nanosec field of the stamps holds {unit}'}",
+        "let the driver give nanoseconds in header.stamp.nanosec"
+        if unit
+        else "record on the machine that publishes, without other topics"
+        if bad
+        else "",
         from_s=float(recording.time[at]),
         to_s=float(recording.time[at + 1]),
         value=missing / expected,
     )
+
+
+def _unit_of_stamps(recording: Recording) -> str:
+    """Unit of the fractions of a second in the stamps, if it is not ns."""
+    largest = int((recording.stamp % NANOSECONDS).max())
+    return next((unit for end, unit in UNITS.items() if largest < end), "")
 
 
 def _clock(recording: Recording) -> Iterator[Finding]:

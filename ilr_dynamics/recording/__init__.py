@@ -9,9 +9,9 @@ from ilr_dynamics.recording.message_collector import BagLimits
 from ilr_dynamics.recording.recording import (
     GRAVITY_ANNOTATION,
     Recording,
-    describe_rejections,
     read_recording,
 )
+from ilr_dynamics.recording.rejection_texts import describe_rejections
 from ilr_dynamics.recording.samples import Samples, SampleSettings, concatenate, training_samples
 from ilr_dynamics.recording.writer import RecordingWriter
 

@@ -35,6 +35,10 @@ DEFAULT_LIMITS = BagLimits()
 # Largest share of the free disk space for the temporary copy of a compressed file.
 SHARE_OF_DISK = 0.5
 
+# First bytes of the files of a storage (mcap.dev/spec, "Magic"; sqlite.org/fileformat2.html, 1.3).
+MAGICS = {b"\x89MCAP": "mcap", b"SQLite format 3\x00": "sqlite3"}
+MAGIC_BYTES = max(map(len, MAGICS))
+
 Progress = Callable[[float], None]
 """Callback with the share of a recording that has been read."""
 
@@ -192,6 +196,7 @@ def _read_folder(
         resolve_allowed(_existing_name(folder / name), directories) for name in metadata.files
     ]
     sizes = [path.stat().st_size for path in paths]
+    storages = set()
     _check_size(sum(sizes), collector)
     for number, path in enumerate(paths):
         before, size, whole = sum(sizes[:number]), sizes[number], max(sum(sizes), 1)
@@ -202,10 +207,10 @@ def _read_folder(
             progress((before + share * size) / whole)
 
         with _unpacked(path, collector) as unpacked:
-            _read_file(unpacked, metadata.storage, collector, report)
+            storages.add(_read_file(unpacked, metadata.storage, collector, report))
     # Only for SQLite, where nothing else shows that messages are missing. An MCAP file marks its
     # end, and some tools leave wrong counts in its metadata.
-    if collector.n_kept < expected and metadata.storage != "mcap":
+    if collector.n_kept < expected and storages != {"mcap"}:
         raise RecordingError(
             f"truncated: {collector.n_kept} messages on {', '.join(topics)}; expected {expected} "
             f"by its {METADATA_FILE} (if that is wrong: {REINDEX})"
@@ -248,14 +253,22 @@ def _check_size(size: int, collector: MessageCollector) -> None:
         raise RecordingError(f"it has {size} bytes; expected at most {limit}")
 
 
-def _read_file(path: Path, storage: str, collector: MessageCollector, progress: Progress) -> None:
+def _read_file(path: Path, storage: str, collector: MessageCollector, progress: Progress) -> str:
+    """
+    Read a file and return its storage.
+
+    That is what its first bytes say: names and metadata may be wrong, as of a converted bag.
+    """
     _check_size(path.stat().st_size, collector)
     # SQLite opens the file by itself, but pipes and devices are refused here for both formats.
     with open_regular(path, collector.limits.max_bytes) as file:
+        head = file.read(MAGIC_BYTES)
+        storage = next((name for magic, name in MAGICS.items() if head.startswith(magic)), storage)
         if storage == "mcap":
             read_mcap(file, collector, progress)
         else:
             read_sqlite(path, collector, progress)
+    return storage
 
 
 @contextmanager

@@ -174,6 +174,12 @@ class JointStateBlock:
                 self._flaws[field][rows] = wrong
         return [field for field in FIELDS if counts[field] == n_names]
 
+    def not_finite(self, field: str) -> IndexArray:
+        """Return how many values of a field are no numbers though sent, by joint, (n_joints,)."""
+        sent = (self._flaw == Rejection.NONE) & (self._flaws[field] == Rejection.NONE)
+        bad = ~np.isfinite(self.fields[field]) & sent[:, np.newaxis]
+        return np.asarray(np.count_nonzero(bad, axis=0))
+
     def rejection(self, required: Collection[str]) -> NDArray[np.uint8]:
         """Return the `Rejection` of each message (n,) if these fields are required."""
         rejection = self._flaw.copy()

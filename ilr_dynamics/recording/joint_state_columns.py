@@ -43,6 +43,8 @@ class JointStateColumns:
         self._decoder = JointStateDecoder(joints)
         self._stamp = GrowingArray(np.int64)
         self._fields = {field: GrowingArray(TYPES[field], len(joints)) for field in kept}
+        self._joints = tuple(joints)
+        self._not_finite = {field: np.zeros(len(joints), dtype=np.intp) for field in kept}
         self._rejections = {frozenset(fields): GrowingArray(np.uint8) for fields in required}
 
     def __len__(self) -> int:
@@ -79,8 +81,27 @@ class JointStateColumns:
         self._stamp.append(block.stamp)
         for field, array in self._fields.items():
             array.append(block.fields[field])
+            self._not_finite[field] += block.not_finite(field)
         for required, array in self._rejections.items():
             array.append(block.rejection(required))
+
+    def not_finite(self, required: Collection[str], sender: str = "") -> dict[str, int]:
+        """
+        Return how many values of required fields are no numbers, by field and joint.
+
+        Parameters
+        ----------
+        required : collection of str
+            Fields that a usable message must have.
+        sender : str
+            Word for the messages in the names, before that of the field.
+        """
+        return {
+            f"{sender}{field} of {joint}": int(count)
+            for field in required
+            for joint, count in zip(self._joints, self._not_finite[field], strict=True)
+            if count
+        }
 
     def drop(self, field: str) -> None:
         """Delete a field, which can then not be required by `finish`."""

@@ -26,6 +26,7 @@ from ilr_dynamics.recording.joint_state_columns import JointStateColumns
 from ilr_dynamics.recording.joint_state_layout import FIELDS
 from ilr_dynamics.recording.message_collector import BagLimits, MessageConsumer, absolute_topic
 from ilr_dynamics.recording.position_tracks import DEFAULT_VELOCITY, follow_positions
+from ilr_dynamics.recording.rejection_texts import advise, describe_rejections
 from ilr_dynamics.recording.stamp_order import judge_stamps, long_steps, median_step
 from ilr_dynamics.recording.topic_series import TopicSeries, keep_rows, rises, take_rows
 from ilr_dynamics.recording.torque_join import join_torques
@@ -33,7 +34,6 @@ from ilr_dynamics.recording.torque_join import join_torques
 __all__ = [
     "GRAVITY_ANNOTATION",
     "Recording",
-    "describe_rejections",
     "read_recording",
     "without_jumps",
 ]
@@ -84,6 +84,8 @@ class Recording:
         position has jumped for good (`without_jumps`).
     wraps : mapping of str to int
         Number of wraps removed from the position of a joint, by its name (`without_jumps`).
+    not_finite : mapping of str to int
+        Number of values that are infinite or not numbers, by field and joint.
     """
 
     joint_names: tuple[str, ...]
@@ -96,6 +98,7 @@ class Recording:
     rejected: Counter[str]
     breaks: tuple[int, ...] = ()
     wraps: Mapping[str, int] = field(default_factory=dict)
+    not_finite: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def time(self) -> FloatArray:
@@ -173,11 +176,16 @@ def read_recording(
     commanded = len(commands) > 0
     _check_gravity(bag, driver_compensates_gravity, commanded, uri)
 
-    series = states.finish(OF_STATES if commanded else WITH_EFFORT)
+    required = OF_STATES if commanded else WITH_EFFORT
+    not_finite = states.not_finite(required)
+    if commanded:
+        not_finite |= commands.not_finite(OF_COMMANDS, "commanded ")
+    series = states.finish(required)
     answers = commands.finish(OF_COMMANDS)
     _check_joints(series.rejection, states.names, joints, state_topic, uri)
     n_states = len(series.stamp)
     series, part, reasons = _in_order(series)
+    first_stamps = series.stamp[:MINIMUM_STATES].tolist()
     if commanded:
         _check_joints(answers.rejection, commands.names, joints, list(consumers)[1], uri)
         of_states, of_commands = consumers
@@ -191,9 +199,11 @@ def read_recording(
 
     n = len(series.stamp)
     if n < MINIMUM_STATES:
+        advice = advise(rejected, not_finite, first_stamps)
         raise RecordingError(
-            f"recording {uri} has {n} usable states of {n_states} on "
-            f"{state_topic}; expected at least {MINIMUM_STATES} ({describe_rejections(rejected)})"
+            f"recording {uri} has {n} usable states of {n_states} on {state_topic}; expected at "
+            f"least {MINIMUM_STATES} ({describe_rejections(rejected)})"
+            + (f": {advice}" if advice else "")
         )
     stamp, set_back = _moved_on(series.stamp, part)
     return Recording(
@@ -206,6 +216,7 @@ def read_recording(
         driver_compensates_gravity=driver_compensates_gravity,
         rejected=rejected,
         breaks=tuple(set_back),
+        not_finite=not_finite,
     )
 
 
@@ -265,13 +276,6 @@ def without_jumps(
         breaks=tuple(begins.tolist()),
         wraps={joint: int(n) for joint, n in zip(names, tracks.wraps, strict=True) if n},
     )
-
-
-def describe_rejections(rejected: Mapping[str, int]) -> str:
-    """Return a phrase for messages with the number of rejected samples by reason."""
-    if not rejected:
-        return "none rejected"
-    return "rejected: " + ", ".join(f"{count} {reason}" for reason, count in rejected.items())
 
 
 def _check_topics(bag: Bag, topics: Sequence[str], n_states: int, uri: str | Path) -> None:

@@ -15,6 +15,7 @@ from ilr_dynamics.arrays import FloatArray, read_only
 from ilr_dynamics.exceptions import RobotDescriptionError
 from ilr_dynamics.robot.moving_bodies import check_bodies, links_fixed_to, read_inertials
 from ilr_dynamics.robot.tool_frame import find_tool_frame, named_tool_frame
+from ilr_dynamics.robot.urdf_joint import UrdfJoint
 
 __all__ = ["DESCRIPTION_FOLDER", "RobotDescription", "load_description"]
 
@@ -97,19 +98,20 @@ def load_description(robot: str | Path, tool_frame: str = "") -> RobotDescriptio
     ------
     RobotDescriptionError
         If there is no such robot or file, if it is not a URDF, if its moving joints are not one
-        chain of revolute and continuous joints with complete limits, if one of them moves no mass
-        or a body of impossible inertia, if no joint moves the tool frame, or if its motors do not
-        fit.
+        chain of revolute and continuous joints with complete limits, if the origin or axis of a
+        joint cannot be read or the axis has no direction, if one of them moves no mass or a body
+        of impossible inertia, if no joint moves the tool frame, or if its motors do not fit.
     """
     path = _urdf_path(robot)
     root = _parse(path)
-    joints = [_Joint(path, element) for element in root.findall("joint")]
+    joints = [UrdfJoint(path, element) for element in root.findall("joint")]
     chain = _moving_chain(path, joints)
     fixed = _fixed_links(joints)
     bodies = {joint.name: links_fixed_to(joint.child, fixed) for joint in chain}
     carried = [link for body in bodies.values() for link in body]
     inertials = read_inertials(path, root, carried)
-    warnings = check_bodies(path, root, bodies, inertials)
+    warnings = [text for joint in chain for text in joint.warnings]
+    warnings += check_bodies(path, root, bodies, inertials)
     if tool_frame:
         tool = named_tool_frame(path, tool_frame, carried)
     else:
@@ -127,23 +129,6 @@ def load_description(robot: str | Path, tool_frame: str = "") -> RobotDescriptio
         gear_matrix=_gear_matrix(path, root, [joint.name for joint in chain]),
         warnings=tuple(warnings),
     )
-
-
-class _Joint:
-    """Checked joint element of a URDF."""
-
-    def __init__(self, path: Path, element: ElementTree.Element) -> None:
-        self.name = element.get("name", "")
-        self.parent = _link_of(path, element, "parent")
-        self.child = _link_of(path, element, "child")
-        kind = element.get("type")
-        if kind not in ("revolute", "continuous", "fixed"):
-            raise RobotDescriptionError(
-                f"{path}: joint '{self.name}' is of type '{kind}', expected revolute, continuous "
-                "or fixed"
-            )
-        self.moves = kind != "fixed"
-        self.limits = _limits(path, self.name, element) if self.moves else ()
 
 
 def _urdf_path(robot: str | Path) -> Path:
@@ -171,44 +156,11 @@ def _parse(path: Path) -> ElementTree.Element:
     return root
 
 
-def _link_of(path: Path, joint: ElementTree.Element, side: str) -> str:
-    element = joint.find(side)
-    link = None if element is None else element.get("link")
-    if not link:
-        raise RobotDescriptionError(
-            f"{path}: joint '{joint.get('name')}' has no <{side} link=...>"
-        )
-    return link
-
-
-def _limits(path: Path, name: str, joint: ElementTree.Element) -> tuple[float, ...]:
-    element = joint.find("limit")
-    attributes = {} if element is None else element.attrib
-    continuous = joint.get("type") == "continuous"
-    values = [-math.inf, math.inf] if continuous else []
-    for key in ("velocity", "effort") if continuous else ("lower", "upper", "velocity", "effort"):
-        try:
-            values.append(float(attributes[key]))
-        except (KeyError, ValueError) as error:
-            raise RobotDescriptionError(
-                f"{path}: joint '{name}' has the limit {key}={attributes.get(key)!r}, "
-                "expected a number"
-            ) from error
-    lower, upper, velocity, effort = values
-    finite = all(map(math.isfinite, values[2:] if continuous else values))
-    if not (finite and lower < upper and velocity > 0 and effort > 0):
-        raise RobotDescriptionError(
-            f"{path}: joint '{name}' has lower={lower}, upper={upper}, velocity={velocity}, "
-            f"effort={effort}; expected finite values, lower < upper and positive velocity, effort"
-        )
-    return lower, upper, velocity, effort
-
-
-def _moving_chain(path: Path, joints: list[_Joint]) -> list[_Joint]:
+def _moving_chain(path: Path, joints: list[UrdfJoint]) -> list[UrdfJoint]:
     """Order the moving joints from base to tool."""
     joint_above = {joint.child: joint for joint in joints}
 
-    def depth(joint: _Joint) -> int:
+    def depth(joint: UrdfJoint) -> int:
         below = joint
         count = 0
         for _ in joints:
@@ -232,7 +184,7 @@ def _moving_chain(path: Path, joints: list[_Joint]) -> list[_Joint]:
     return [by_depth[index] for index in range(n_moving)]
 
 
-def _fixed_links(joints: list[_Joint]) -> dict[str, list[str]]:
+def _fixed_links(joints: list[UrdfJoint]) -> dict[str, list[str]]:
     """Return the child links of each link by fixed joints."""
     fixed: dict[str, list[str]] = {}
     for joint in joints:

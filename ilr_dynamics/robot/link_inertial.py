@@ -13,7 +13,7 @@ import numpy as np
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.exceptions import RobotDescriptionError
 from ilr_dynamics.robot.moment_rounding import MOMENTS, rounding_of, tensor_of
-from ilr_dynamics.robot.urdf_number import finite_number
+from ilr_dynamics.robot.urdf_number import finite_number, finite_numbers
 
 __all__ = ["LinkInertial", "read_link_inertial"]
 
@@ -57,13 +57,20 @@ def read_link_inertial(path: Path, link: ElementTree.Element) -> LinkInertial:
     Raises
     ------
     RobotDescriptionError
-        If a number is missing or cannot be read, if the mass is negative, or zero while moments
-        are not, or if the moments are inconsistent by more than their rounding.
+        If there is more than one, if a number is missing or cannot be read, if the mass is
+        negative, or zero while moments are not, or if the moments are inconsistent by more than
+        their rounding.
     """
-    inertial = link.find("inertial")
-    if inertial is None:
-        return LinkInertial()
     where = f"{path}: link '{link.get('name')}'"
+    inertials = link.findall("inertial")
+    if len(inertials) > 1:
+        raise RobotDescriptionError(
+            f"{where} has {len(inertials)} <inertial>, expected one: which of them counts depends "
+            "on the reader"
+        )
+    if not inertials:
+        return LinkInertial()
+    inertial = inertials[0]
     mass = _number(where, "mass", _attribute(inertial.find("mass"), "value"))
     inertia = inertial.find("inertia")
     texts = {name: _attribute(inertia, name) for name in MOMENTS}
@@ -98,10 +105,7 @@ def _number(where: str, name: str, text: str | None) -> float:
 def _check_origin(where: str, origin: ElementTree.Element | None) -> None:
     for name in ("xyz", "rpy"):
         text = _attribute(origin, name)
-        if text is None:
-            continue
-        words = text.split()
-        if len(words) != 3 or any(finite_number(word) is None for word in words):
+        if text is not None and finite_numbers(text) is None:
             raise RobotDescriptionError(
                 f"{where} has the origin {name}='{text}' in its inertial, expected three finite "
                 "numbers with decimal points"

@@ -13,6 +13,11 @@ from ilr_dynamics.robot.link_inertial import LinkInertial, read_link_inertial
 
 __all__ = ["check_bodies", "links_fixed_to", "read_inertials"]
 
+# No body of an arm weighs less, kg: such masses stand in files for a frame that a parser wants to
+# have one. Large industrial arms have links that are heavier than the other, kg, but grams are the
+# more frequent cause.
+LEAST_MASS, LARGEST_MASS = 1e-6, 200.0
+
 
 def links_fixed_to(link: str, fixed: Mapping[str, Sequence[str]]) -> list[str]:
     """
@@ -72,7 +77,7 @@ def check_bodies(
     Check that the body of each moving joint has a mass.
 
     A body without mass between two joints would be valid, as in a universal joint; but in an arm
-    its mass is missing from the URDF.
+    its mass is missing from the URDF. So it is where a mass only stands for none.
 
     Parameters
     ----------
@@ -93,9 +98,15 @@ def check_bodies(
     Raises
     ------
     RobotDescriptionError
-        If a body has no mass.
+        If a body has no mass, or nearly none.
     """
     warnings = [inertial.warning for inertial in inertials.values() if inertial.warning]
+    warnings += [
+        f"{path}: link '{link}' has a mass of {inertial.mass:g} kg, expected {LARGEST_MASS:g} kg "
+        "at most: are these grams?"
+        for link, inertial in inertials.items()
+        if inertial.mass > LARGEST_MASS
+    ]
     with_shapes = {
         link.get("name")
         for link in root.findall("link")
@@ -108,6 +119,12 @@ def check_bodies(
             raise RobotDescriptionError(
                 f"{path}: link '{own}', which joint '{joint}' moves, has no mass{also}; expected "
                 "an <inertial> with a positive mass and moments of inertia"
+            )
+        mass = sum(inertials[link].mass for link in heavy)
+        if mass < LEAST_MASS:
+            raise RobotDescriptionError(
+                f"{path}: link '{own}', which joint '{joint}' moves, has a mass of {mass:g} kg, "
+                f"with the links fixed to it; expected {LEAST_MASS:g} kg at least"
             )
         if own not in heavy and own in with_shapes:
             warnings.append(

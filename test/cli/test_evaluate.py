@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -43,6 +45,22 @@ def test_table_shows_errors_and_coverage_of_each_joint(
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize("name", ["torques.png", "torques.svg"])
+def test_a_picture_replaces_an_earlier_one_and_nothing_else(name, snapshot, bag, tmp_path, capsys):
+    picture = tmp_path / name
+    options = [str(snapshot), str(bag), "--picture", str(picture)]
+    assert main(options) == 0 and main(options) == 0
+    picture.write_bytes(b"drawn by hand")
+    assert main(options) == 1
+    assert "did not write it; expected a new name" in capsys.readouterr().err
+    assert picture.read_bytes() == b"drawn by hand"
+    metadata = Path(bag) / "metadata.yaml"
+    before = metadata.read_bytes()
+    assert main([str(snapshot), str(bag), "--picture", str(metadata)]) == 1
+    assert "lies in the recording" in capsys.readouterr().err
+    assert metadata.read_bytes() == before
+
+
 def test_picture_is_optional(snapshot, bag, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main([str(snapshot), str(bag), "--picture", ""]) == 0
@@ -54,7 +72,8 @@ def test_picture_is_optional(snapshot, bag, tmp_path, monkeypatch, capsys):
     [
         (["/nowhere/model.npz", "/nowhere/bag"], "there is no snapshot /nowhere/model.npz"),
         (["{snapshot}", "/nowhere/bag"], "recording '/nowhere/bag' does not exist"),
-        (["{snapshot}", "{bag}", "--picture", "/nowhere/picture.png"], "cannot draw to"),
+        (["{snapshot}", "{bag}", "--picture", "/nowhere/picture.png"], "cannot be written"),
+        (["{snapshot}", "{bag}", "--picture", "{bag}.picture"], "cannot draw to"),
     ],
 )
 def test_what_is_wrong_is_said(arguments, message, snapshot, bag, capsys):

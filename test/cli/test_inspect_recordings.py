@@ -60,3 +60,38 @@ def test_what_cannot_be_read_exits_with_2(write, tmp_path, capsys):
 def test_joints_are_those_of_the_arm_that_is_named(write, capsys):
     assert main([write(), "--robot", "wam4"]) == 2
     assert "expected j1, j2, j3, j4" in " ".join(capsys.readouterr().out.split())
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [
+        ("bag/metadata.yaml", "lies in the recording"),
+        ("bag/report.html", "lies in the recording"),
+        ("bag/pages/report.html", "lies in the recording"),
+        ("other/report.html", "lies in the recording"),
+        ("notes.html", "did not write it; expected a new name"),
+        ("link.html", "did not write it; expected a new name"),
+        ("bag", "expected a file in an existing folder"),
+        ("none/report.html", "existing folder"),
+    ],
+)
+def test_a_report_overwrites_nothing_but_a_report(write, tmp_path, capsys, target, reason):
+    bag = write()
+    write(name="other")
+    (tmp_path / "bag" / "pages").mkdir()
+    (tmp_path / "notes.html").write_text("<!DOCTYPE html>\n<p>by hand</p>")
+    (tmp_path / "link.html").symlink_to(tmp_path / "nowhere.html")
+    before = contents(tmp_path)
+    assert main([bag, "--joints", "<j1>", "--html", str(tmp_path / target)]) == 2
+    said = capsys.readouterr()
+    assert reason in " ".join(said.err.split()) and said.out == ""
+    assert contents(tmp_path) == before and (tmp_path / "link.html").is_symlink()
+
+
+def test_a_report_replaces_an_earlier_one(write, tmp_path):
+    arguments = [write(), "--joints", "<j1>", "--html", str(tmp_path / "report.html")]
+    assert main(arguments) == 0 and main(arguments) == 0

@@ -30,6 +30,9 @@ class Motion:
     torque: np.ndarray
     delay: float = 0.003
     limit: float = np.inf
+    step: float = 0.0  # of rounded torques
+    fraction: int = 1  # ns in the unit of the stamps' nanosec field
+    held: np.ndarray | None = None  # rows of the torques in the file, as a driver holds them
 
     def changed(self, **values):
         return replace(self, **values)
@@ -67,10 +70,16 @@ def record(tmp_path):
         torque = [np.interp(ahead, motion.time, column) for column in motion.torque.T]
         torque = np.column_stack(torque) + 0.03 * noise * (motion.torque != 0.0)
         torque = np.clip(torque, -motion.limit, motion.limit)
+        if motion.step:
+            torque = motion.step * np.round(torque / motion.step)
+        if motion.held is not None:
+            torque = torque[motion.held]
         position = step * np.round(motion.position / step)
         with RecordingWriter(tmp_path / name, storage) as writer:
             for k, time in enumerate(motion.time):
-                at = (10**18 + round(1e9 * time), ARM.joint_names)
+                seconds, fraction = divmod(round(1e9 * time), 10**9)
+                stamp = 10**18 + 10**9 * seconds + fraction // motion.fraction
+                at = (stamp, ARM.joint_names)
                 writer.write_joint_state("/joint_states", *at, position[k], motion.velocity[k])
                 writer.write_joint_state("/joint_torque_command", *at, effort=torque[k])
         return tmp_path / name

@@ -18,6 +18,7 @@ from ilr_dynamics.inspection import (
     with_model_torque,
     with_samples,
 )
+from ilr_dynamics.recording import RecordingWriter
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
@@ -55,6 +56,17 @@ def with_zeros(values, rows):
     values = values.copy()
     values[rows] = 0.0
     return values
+
+
+def every(motion, n):
+    """Rows of torques that are sent once in n states."""
+    return np.arange(len(motion.time)) // n * n
+
+
+def holding(motion, begin, end):
+    """Rows of torques of which one is held for a while, s."""
+    held = (motion.time >= begin) & (motion.time < end)
+    return np.where(held, np.argmax(held), np.arange(len(motion.time)))
 
 
 FAULTS = {
@@ -105,6 +117,8 @@ FAULTS = {
     "zero_effort for a while": lambda m: m.changed(
         torque=np.where((m.time > 8.0)[:, np.newaxis] & [1, 0, 1, 1], 0.0, m.torque)
     ),
+    "zero_effort of commands that are held": lambda m: m.changed(held=holding(m, 4.0, 4.5)),
+    "coarse_torque of efforts at 10 Hz": lambda m: m.changed(held=every(m, 50)),
     "zero_velocity": lambda m: m.changed(velocity=0.0 * m.velocity),
     "zero_velocity for a while": lambda m: m.changed(
         velocity=np.where((np.abs(m.time - 5.5) > 1.5)[:, np.newaxis], m.velocity, 0.0)
@@ -156,6 +170,8 @@ SAID = {
     "effort_scale of one motor": {"joint": "j2", "value": pytest.approx(2.5, abs=0.1)},
     "effort_scale by three": {"value": pytest.approx(3.0, abs=0.1)},
     "zero_effort for a while": {"from_s": pytest.approx(8.0, abs=0.1)},
+    "zero_effort of commands that are held": {"from_s": pytest.approx(4.0, abs=0.01)},
+    "coarse_torque of efforts at 10 Hz": {"value": pytest.approx(100.0), "unit": "ms"},
     "wrong_stamp": {"value": 1.0},
     "clock_set_back": {"from_s": pytest.approx(5.0, abs=0.01)},
     "clock_set_back twice": {
@@ -186,6 +202,63 @@ def test_a_sound_recording_has_nothing_but_information(storage, motion, record, 
     found = with_model_torque(with_samples(found, arm_of_motion), arm_of_motion)
     assert found.model_torque.shape == found.samples.Y.shape
     assert np.abs(found.model_torque - found.samples.Y).mean() < 4.0
+
+
+@pytest.mark.parametrize(
+    ("fraction", "unit"), [(1_000, "microseconds"), (1_000_000, "milliseconds")]
+)
+def test_stamps_in_another_unit_are_named(fraction, unit, motion, record, arm_of_motion):
+    found = inspect_recording(record(motion.changed(fraction=fraction)), arm_of_motion)
+    (dropouts,) = (finding for finding in found.findings if finding.kind == "dropouts")
+    assert f"the nanosec field of the stamps holds {unit}" in dropouts.text
+    assert "header.stamp.nanosec" in dropouts.advice and dropouts.value > 0.99
+
+
+def test_a_second_sender_with_the_same_stamps_is_told_with_what_to_do(tmp_path, arm_of_motion):
+    with RecordingWriter(tmp_path / "bag") as writer:
+        for k in range(4000):
+            at = (10**18 + 2_000_000 * k, ARM.joint_names)
+            for late in (0, 25):
+                q = np.full(4, 0.3 * np.sin(0.01 * (k - late)))
+                writer.write_joint_state("/joint_states", *at, q, effort=30.0 * q)
+    found = inspect_recording(tmp_path / "bag", replace(arm_of_motion, robot=None))
+    (finding,) = (finding for finding in found.findings if finding.kind == "rejected_states")
+    assert finding.severity is Severity.WARNING and finding.value == 0.5
+    assert "two senders publish the topic with the same stamps" in finding.text
+    assert "ros2 topic info -v" in finding.advice
+
+
+@pytest.mark.parametrize("n", [2, 5, 10])
+def test_efforts_that_are_sent_more_rarely_than_states_are_not_frozen(
+    n, motion, record, arm_of_motion
+):
+    found = inspect_recording(record(motion.changed(held=every(motion, n))), arm_of_motion)
+    assert not {"zero_effort", "coarse_torque"} & {finding.kind for finding in found.findings}
+
+
+def test_a_torque_that_holds_for_a_moment_refuses_no_long_recording(motion, record, arm_of_motion):
+    long = motion.changed(time=5.0 * motion.time)
+    held = holding(long, 20.0, 20.33)
+    found = inspect_recording(record(long.changed(held=held)), arm_of_motion)
+    efforts = [finding for finding in found.findings if finding.kind == "zero_effort"]
+    assert efforts and {finding.severity for finding in efforts} == {Severity.WARNING}
+
+
+@pytest.mark.parametrize("limits", [[4.0] * 4, ARM.torque_limit.tolist()])
+def test_a_torque_that_something_limits_is_not_frozen(limits, motion, record, arm_of_motion):
+    samples = replace(arm_of_motion.samples, torque_limit=limits)
+    found = inspect_recording(
+        record(motion.changed(limit=4.0)), replace(arm_of_motion, samples=samples)
+    )
+    kinds = {finding.kind for finding in found.findings}
+    assert "saturation" in kinds and "zero_effort" not in kinds
+
+
+def test_a_rounded_torque_is_said_to_be_and_is_not_frozen(motion, record, arm_of_motion):
+    found = inspect_recording(record(motion.changed(step=1.0)), arm_of_motion)
+    steps = [f.value for f in found.findings if f.kind == "coarse_torque" and f.unit == "Nm"]
+    assert steps and set(steps) == {1.0}
+    assert "zero_effort" not in {finding.kind for finding in found.findings}
 
 
 def test_a_load_of_few_grams_is_told_from_wrong_masses(motion, record, arm_of_motion):

@@ -130,6 +130,25 @@ def test_damage_anywhere_raises_nothing_but_recording_errors(motion, write_bag, 
             assert len(bag.messages["/joint_states"]) <= 50
 
 
+def test_a_file_is_read_as_what_it_is_whatever_the_metadata_say(motion, write_bag, storage):
+    path = write_bag(motion.states(), storage)
+    (other,) = set(STORAGES) - {storage}
+    metadata = path / "metadata.yaml"
+    text = metadata.read_text()
+    changed = text.replace(f"storage_identifier: {storage}", f"storage_identifier: {other}")
+    assert changed != text
+    metadata.write_text(changed)
+    assert len(read_messages(path, ["/joint_states"]).messages["/joint_states"]) == 600
+    renamed = path / f"renamed{STORAGE_SUFFIX[other]}"
+    storage_file(path, storage).rename(renamed)
+    assert len(read_messages(renamed, ["/joint_states"]).messages["/joint_states"]) == 600
+    metadata.write_text(changed.replace("message_count: 600", "message_count: 700"))
+    storage_file(path, storage).symlink_to(renamed)
+    if storage == "sqlite3":
+        with pytest.raises(RecordingError, match="truncated: 600 messages on /joint_states"):
+            read_messages(path, ["/joint_states"])
+
+
 def test_metadata_that_is_no_metadata_is_refused(motion, write_bag, storage):
     path = write_bag(motion.states(), storage)
     for text in ("", "rosbag2_bagfile_information: 3", "{", "a: [1"):

@@ -234,6 +234,39 @@ def test_flaw_of_a_command_rejects_the_state_it_answers(motion, write_bag):
     assert motion.stamps[7] not in recording.stamp
 
 
+def test_values_that_are_no_numbers_are_named_by_field_and_joint(motion, write_bag):
+    def states(position, effort, velocity=(np.nan, 1.0)):
+        return [
+            ("/joint_states", encode_joint_state(stamp, motion.joints, position, velocity, effort))
+            for stamp in motion.stamps[:10]
+        ]
+
+    commands = motion.commands()[:20]
+    commands[15] = (
+        "/joint_torque_command",
+        encode_joint_state(motion.stamps[15], motion.joints, effort=[1.0, np.inf]),
+    )
+    bag = write_bag(states([np.nan, 0.0], ()) + motion.states()[10:20] + commands)
+    # Velocities are not needed, nor efforts where there are commands.
+    expected = {"position of j1": 10, "commanded effort of j2": 1}
+    assert read_recording(bag, motion.joints).not_finite == expected
+    with pytest.raises(RecordingError, match=r"10 not_finite\): .*10 times the effort of j2; let"):
+        read_recording(write_bag(states([0.1, 0.2], [1.0, np.nan])), motion.joints)
+
+
+def test_stamps_that_are_not_set_are_named(motion, write_bag):
+    zero = [("/joint_states", encode_joint_state(0, motion.joints, [k, 0.0])) for k in range(9)]
+    with pytest.raises(RecordingError, match="8 repeated_stamp.*all stamps are zero: the driver"):
+        read_recording(write_bag(zero + motion.commands()), motion.joints)
+
+
+def test_commands_with_stamps_of_their_own_are_named(motion, write_bag):
+    late = motion.commands(motion.stamps + 700_000)
+    words = "600 no_torque.*stamp must be that of the state it answers; learning.command_topic: ''"
+    with pytest.raises(RecordingError, match=words):
+        read_recording(write_bag(motion.states() + late), motion.joints)
+
+
 @pytest.mark.parametrize("behind", [0.1, 0.4, 0.9])
 def test_states_of_another_sender_that_nobody_answers_are_told(motion, write_bag, behind):
     # Out of order by less than a period: whose clock is which nobody knows.

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -199,6 +200,48 @@ def test_binary_file_is_refused(tmp_path):
 def test_bad_limits_are_refused(tmp_path, limit, words):
     with pytest.raises(RobotDescriptionError, match=f"'a' has .*{words}"):
         load_description(urdf(tmp_path, joint(limit=limit)))
+
+
+def placed(kind="revolute", axis="0 0 1", **origin):
+    """A joint with an axis and an origin."""
+    place = " ".join(f'{name}="{text}"' for name, text in origin.items())
+    text = joint("a", kind).replace('<axis xyz="0 0 1"/>', f'<axis xyz="{axis}"/>')
+    return text.replace("</joint>", f"<origin {place}/></joint>")
+
+
+@pytest.mark.parametrize("axis", ["0 0 0", "0 0 1e-9", "0 1", "0 0 nan", "z", ""])
+def test_an_axis_without_direction_is_refused(tmp_path, axis):
+    words = f"joint 'a' has the axis xyz='{axis}', expected three finite numbers, not all"
+    with pytest.raises(RobotDescriptionError, match=words):
+        load_description(urdf(tmp_path, placed(axis=axis)))
+
+
+def test_an_axis_may_have_any_length(tmp_path):
+    motion = np.array([[0.4], [1.0], [3.0]])
+    torques = [
+        RigidBodyModel(load_description(urdf(tmp_path, placed(axis=axis)))).inverse_dynamics(
+            *motion
+        )
+        for axis in ("0 1 0", "0 2 0", "0 1e-3 0")
+    ]
+    np.testing.assert_allclose(torques[1:], [torques[0]] * 2)
+
+
+@pytest.mark.parametrize("kind", ["revolute", "fixed"])
+@pytest.mark.parametrize("name", ["xyz", "rpy"])
+@pytest.mark.parametrize("text", ["0 0 nan", "0,0 0", "0 0", "0 0 ${h}", "0 0 0,28", ""])
+def test_origins_of_joints_that_cannot_be_read_are_refused(tmp_path, kind, name, text):
+    words = re.escape(f"joint 'a' has the origin {name}='{text}', expected three finite")
+    with pytest.raises(RobotDescriptionError, match=words):
+        load_description(urdf(tmp_path, placed(kind, **{name: text})))
+
+
+def test_limits_that_may_be_degrees_are_a_warning(tmp_path):
+    limit = 'lower="-180" upper="180" effort="5" velocity="2"'
+    (text,) = load_description(urdf(tmp_path, joint(limit=limit))).warnings
+    assert "joint 'a' goes from -180 to 180 rad" in text and "degrees?" in text
+    limit = limit.replace("180", "12.5")
+    assert load_description(urdf(tmp_path, joint(limit=limit))).warnings == ()
 
 
 def test_other_joint_types_are_refused(tmp_path):

@@ -79,7 +79,7 @@ def test_centres_of_mass_that_cannot_be_read_are_refused(arm, text):
         arm(lower=inertial(origin=text))
 
 
-@given(st.floats(1e-3, 1e3), st.sampled_from(["{!r}", "{:.3f}", "{:e}", "+{!r}", " {!r}"]))
+@given(st.floats(1e-3, 200.0), st.sampled_from(["{!r}", "{:.3f}", "{:e}", "+{!r}", " {!r}"]))
 def test_numbers_that_can_be_read_are_those_of_the_model(arm, mass, form):
     text = form.format(mass)
     loaded = arm(upper=inertial(mass=text))
@@ -101,6 +101,23 @@ def test_negative_masses_are_refused(arm, mass):
 def test_moments_without_a_mass_are_refused(arm):
     with pytest.raises(RobotDescriptionError, match="'upper' has a mass of 0 kg.*frame without"):
         arm(upper=inertial(mass="0"))
+
+
+def test_grams_in_place_of_kilograms_are_a_warning(arm):
+    (text,) = arm(lower=inertial(mass="2400")).warnings
+    assert "link 'lower' has a mass of 2400 kg, expected 200 kg at most: are these gr" in text
+
+
+def test_a_mass_that_stands_for_none_is_refused_where_a_joint_moves_no_other(arm):
+    with pytest.raises(RobotDescriptionError, match="'to_lower' moves, has a mass of 1e-12 kg"):
+        arm(lower=inertial(mass="1e-12"))
+    light = inertial(mass="1e-12", ixx="1e-12", iyy="1e-12", izz="1e-12")
+    assert arm(more=frame("tool0", "lower", light)).warnings == ()
+
+
+def test_a_second_inertial_is_refused(arm):
+    with pytest.raises(RobotDescriptionError, match="link 'lower' has 2 <inertial>, expected one"):
+        arm(lower=inertial() + inertial(mass="30"))
 
 
 @pytest.mark.parametrize("name", ["ixx", "iyy", "izz"])
