@@ -13,9 +13,9 @@ import pinocchio
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.learning import LearningSettings
-from ilr_dynamics.nodes.learning_parameters import learning_settings
 from ilr_dynamics.nodes.parameter_file import read_complete_parameters
 from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS
+from ilr_dynamics.nodes.settings import learning_settings
 from ilr_dynamics.robot.description import RobotDescription, load_description
 from ilr_dynamics.robot.friction import JointFriction
 from ilr_dynamics.robot.plant_config import PlantConfig, load_plant_config

@@ -22,7 +22,8 @@ import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.blas_threads import one_blas_thread
-from ilr_dynamics.regression import ILR, BatchInference, Prior, StochasticInference, batch
+from ilr_dynamics.regression import ILR, BatchInference, Prior, StochasticInference
+from ilr_dynamics.regression.inference import batch
 from ilr_dynamics.regression.inference.initialization import (
     assignment_statistics,
     k_means_plus_plus,

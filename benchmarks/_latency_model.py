@@ -14,7 +14,7 @@ from _simulated_motion import Arm, inverse_dynamics_samples
 
 from ilr_dynamics.control import RigidBodyFeedForward, track
 from ilr_dynamics.learning import LearningSettings, learn
-from ilr_dynamics.nodes.learning_parameters import learning_settings
+from ilr_dynamics.nodes.settings import learning_settings
 from ilr_dynamics.recording import RecordingWriter, Samples
 from ilr_dynamics.robot.tool_paths import figure_eight
 

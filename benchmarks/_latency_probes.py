@@ -28,7 +28,7 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
 from ilr_dynamics.arrays import FloatArray
-from ilr_dynamics.nodes.realtime import take_realtime_priority
+from ilr_dynamics.nodes.shared.realtime import take_realtime_priority
 from ilr_dynamics.process_lifetime import die_with_parent
 
 __all__ = ["Probe", "observe_torques", "watch_clock"]

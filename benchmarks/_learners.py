@@ -18,9 +18,9 @@ from ilr_dynamics.control import FeedForwardTorque, Reference
 from ilr_dynamics.learning import LearningSettings, learn
 from ilr_dynamics.learning.prior import INFERENCE, PRIOR_ALONE, with_settings
 from ilr_dynamics.learning.recording_weights import recording_weights
-from ilr_dynamics.nodes.learning_parameters import learning_settings
 from ilr_dynamics.nodes.parameter_file import read_complete_parameters
 from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS
+from ilr_dynamics.nodes.settings import learning_settings
 from ilr_dynamics.recording import Samples
 from ilr_dynamics.regression import HILR, TwoLevelPrior
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor

@@ -24,7 +24,7 @@ from launch_ros.event_handlers import OnStateTransition
 from launch_ros.parameter_descriptions import ParameterValue
 from lifecycle_msgs.msg import Transition
 
-from ilr_dynamics.nodes.robot_model import DESCRIPTION_TOPIC, RobotModel, read_robot_model
+from ilr_dynamics.nodes.shared.robot_model import DESCRIPTION_TOPIC, RobotModel, read_robot_model
 
 PACKAGE = "ilr_dynamics"
 RSP = "robot_state_publisher"

@@ -13,9 +13,9 @@ from typing import Any
 from ament_index_python import get_package_share_path
 
 from ilr_dynamics.learning import LearningSettings
-from ilr_dynamics.nodes.learning_parameters import learning_settings
 from ilr_dynamics.nodes.parameter_file import read_complete_parameters
 from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS
+from ilr_dynamics.nodes.settings import learning_settings
 from ilr_dynamics.robot.description import load_description
 
 __all__ = [

@@ -26,10 +26,9 @@ from trajectory_msgs.msg import JointTrajectory
 
 from ilr_dynamics.cli.tracking_record import TrackingRecord
 from ilr_dynamics.exceptions import IlrDynamicsError
-from ilr_dynamics.nodes import qos
-from ilr_dynamics.nodes.messages import seconds
-from ilr_dynamics.nodes.motion_requests import REFUSAL
-from ilr_dynamics.nodes.trajectory_publisher import trajectory_message
+from ilr_dynamics.nodes.controller.motion_requests import REFUSAL
+from ilr_dynamics.nodes.shared import qos
+from ilr_dynamics.nodes.shared.messages import seconds, trajectory_message
 from ilr_dynamics.robot.joint_motion import JointMotion
 from ilr_dynamics_msgs.msg import ControllerState
 from ilr_dynamics_msgs.srv import LoadSnapshot, UpdateModel

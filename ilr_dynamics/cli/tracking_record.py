@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.exceptions import InvalidDataError
-from ilr_dynamics.nodes.messages import seconds
+from ilr_dynamics.nodes.shared.messages import seconds
 from ilr_dynamics_msgs.msg import ControllerState
 
 __all__ = ["TrackingRecord"]

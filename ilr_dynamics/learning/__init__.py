@@ -4,11 +4,19 @@
 
 from __future__ import annotations
 
-from ilr_dynamics.learning.events import Event, Failed, Finished, Progressed
-from ilr_dynamics.learning.jobs import Job, LoadJob, SaveJob, UpdateJob
-from ilr_dynamics.learning.learn import LearningReport, learn, learn_from_recording, read_samples
+from ilr_dynamics.learning.learn import learn, learn_from_recording, read_samples
 from ilr_dynamics.learning.plausibility import implausible_torques
 from ilr_dynamics.learning.process import LearnerLimits, LearnerProcess
+from ilr_dynamics.learning.protocol import (
+    Event,
+    Failed,
+    Job,
+    LoadJob,
+    Progressed,
+    SaveJob,
+    UpdateJob,
+)
+from ilr_dynamics.learning.report import LearningReport
 from ilr_dynamics.learning.settings import (
     LearningSettings,
     load_compatible_snapshot,
@@ -18,7 +26,6 @@ from ilr_dynamics.learning.settings import (
 __all__ = [
     "Event",
     "Failed",
-    "Finished",
     "Job",
     "LearnerLimits",
     "LearnerProcess",

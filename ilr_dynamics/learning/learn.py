@@ -8,7 +8,6 @@ import copy
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ from ilr_dynamics.exceptions import LearnerError
 from ilr_dynamics.learning.plausibility import implausible_torques
 from ilr_dynamics.learning.prior import model_to_update
 from ilr_dynamics.learning.recording_weights import recording_weights
+from ilr_dynamics.learning.report import LearningReport
 from ilr_dynamics.learning.settings import (
     LearningSettings,
     load_compatible_snapshot,
@@ -27,7 +27,6 @@ from ilr_dynamics.recording import Recording, Samples, read_recording, training_
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 
 __all__ = [
-    "LearningReport",
     "Progress",
     "ignore_progress",
     "learn",
@@ -56,46 +55,6 @@ NEGLIGIBLE_RISE = 0.01
 
 def ignore_progress(stage: str, fraction: float, lower_bound: float) -> None:
     """Discard a report of progress."""
-
-
-@dataclass(frozen=True)
-class LearningReport:
-    """
-    Result of learning from a recording: numbers of samples and components, errors, a verdict.
-
-    Attributes
-    ----------
-    samples_used : int
-        Number of samples learned from.
-    rejected : dict of str to int
-        Number of joint states that gave no sample, by reason.
-    components_before, components_after : int
-        Number of active local models.
-    error_before : list of float
-        Mean squared torque error of the old model per joint on the newest tenth of the samples,
-        Nm^2: a test error, as it has not seen them. Empty without an old model.
-    error_after : list of float
-        The same of a model that was fitted to all other samples.
-    worse : bool
-        Whether the second error is larger, with joints weighted by the model's torque scales.
-    implausible : str
-        Reason why the recorded torques cannot be those of the arm; empty if they can.
-    learning_time : float
-        Time of inference for both models, s.
-    samples_total : int
-        Number of samples that the new model has learned from in all its recordings.
-    """
-
-    samples_used: int
-    rejected: dict[str, int]
-    components_before: int
-    components_after: int
-    error_before: list[float]
-    error_after: list[float]
-    worse: bool
-    implausible: str
-    learning_time: float
-    samples_total: int
 
 
 def read_samples(

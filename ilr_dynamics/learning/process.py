@@ -18,14 +18,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
-from ilr_dynamics.exceptions import LearnerError
-from ilr_dynamics.learning.events import Event, Failed, Finished, Progressed, decode_event
-from ilr_dynamics.learning.jobs import Job, encode_job
-from ilr_dynamics.learning.pipe import Pipe
+from ilr_dynamics.exceptions import IlrDynamicsError, LearnerError
+from ilr_dynamics.learning.protocol import (
+    Event,
+    Failed,
+    Job,
+    Progressed,
+    decode_event,
+    encode_job,
+)
+from ilr_dynamics.learning.report import LearningReport
 
 __all__ = ["CHRT", "LearnerLimits", "LearnerProcess"]
 
 WORKER_COMMAND = (sys.executable, "-P", "-m", "ilr_dynamics.learning.worker")
+READ_SIZE = 65536
+"""Largest number of bytes read from a pipe at a time."""
+MAX_LINE = 1 << 20
+"""Length in bytes from which an unfinished line counts as garbage."""
 LOG_TAIL = 4096
 """Length of the end of the log kept to explain a crash, bytes."""
 CANCEL_GRACE = 2.0
@@ -93,10 +103,10 @@ class LearnerProcess:
         self._timeout = limits.timeout
         self._last_event = time.monotonic()
         self._kill_due = math.inf
-        self._output = Pipe(cast("IO[bytes]", self._process.stdout))
-        self._log = Pipe(cast("IO[bytes]", self._process.stderr))
+        self._output = _Pipe(cast("IO[bytes]", self._process.stdout))
+        self._log = _Pipe(cast("IO[bytes]", self._process.stderr))
         self._log_tail = b""
-        self._outcome: Finished | Failed | None = None
+        self._outcome: LearningReport | Failed | None = None
         self._cancelled = False
         self._ended = False
 
@@ -117,7 +127,8 @@ class LearnerProcess:
         Returns
         -------
         list of Event
-            Any number of `Progressed`, and one `Finished` or `Failed` once the process has ended.
+            Any number of `Progressed`, and a `LearningReport` or `Failed` once the process has
+            ended.
         """
         if self._ended:
             return []
@@ -167,7 +178,7 @@ class LearnerProcess:
         """Decode one line of output: append progress to the events, keep the outcome."""
         try:
             event = decode_event(line)
-        except ValueError:
+        except IlrDynamicsError:
             if self._outcome is None:
                 self._outcome = Failed(f"the learner printed {line[:80]!r}; expected a JSON event")
             self._signal(signal.SIGKILL)
@@ -201,6 +212,37 @@ class LearnerProcess:
         self._ended = True
         self._output.close()
         self._log.close()
+
+
+class _Pipe:
+    """Reading end of a pipe, which never blocks."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._buffer = b""
+        self.at_end = False
+        os.set_blocking(stream.fileno(), False)
+
+    def read(self) -> bytes:
+        """Return the bytes that have arrived, at most `READ_SIZE`."""
+        try:
+            data = os.read(self._stream.fileno(), READ_SIZE)
+        except BlockingIOError:
+            return b""
+        self.at_end = not data
+        return data
+
+    def lines(self) -> list[bytes]:
+        """Return complete lines that have arrived, and an unfinished one beyond `MAX_LINE`."""
+        *lines, self._buffer = (self._buffer + self.read()).split(b"\n")
+        if len(self._buffer) > MAX_LINE:
+            lines.append(self._buffer)
+            self._buffer = b""
+        return lines
+
+    def close(self) -> None:
+        """Close this end."""
+        self._stream.close()
 
 
 def _lower_priority(pid: int) -> None:

@@ -3,14 +3,11 @@
 """
 Program of the learner process: one job on stdin, events on stdout, its log on stderr.
 
-Events are lines of JSON: {"event": "progress", "stage", "fraction", "lower_bound"}, and last
-either {"event": "result", ...} or {"event": "error", "message"}. Files are written atomically, so
-a job that fails or is killed changes nothing.
+Files are written atomically, so a job that fails or is killed changes nothing.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import signal
@@ -18,7 +15,7 @@ import sys
 import tempfile
 import traceback
 import uuid
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,8 +23,19 @@ from ilr_dynamics.exceptions import IlrDynamicsError, SnapshotError
 from ilr_dynamics.file_access import resolve_allowed
 from ilr_dynamics.inspection import inspect_recording, with_samples
 from ilr_dynamics.inspection.finding import Severity
-from ilr_dynamics.learning.jobs import Job, LoadJob, SaveJob, UpdateJob, decode_job
-from ilr_dynamics.learning.learn import LearningReport, Progress, learn
+from ilr_dynamics.learning.learn import Progress, learn
+from ilr_dynamics.learning.protocol import (
+    Event,
+    Failed,
+    Job,
+    LoadJob,
+    Progressed,
+    SaveJob,
+    UpdateJob,
+    decode_job,
+    encode_event,
+)
+from ilr_dynamics.learning.report import LearningReport
 from ilr_dynamics.learning.settings import LearningSettings, load_compatible_snapshot
 from ilr_dynamics.process_lifetime import die_with_parent
 from ilr_dynamics.regression.files.snapshot_file import is_snapshot
@@ -42,7 +50,7 @@ LESS_MEMORY = (
 SUFFIX = ".npz"
 
 
-def run_job(job: Job, progress: Progress) -> dict[str, Any]:
+def run_job(job: Job, progress: Progress) -> LearningReport:
     """
     Run a job.
 
@@ -55,12 +63,9 @@ def run_job(job: Job, progress: Progress) -> dict[str, Any]:
 
     Returns
     -------
-    dict
-        "components" and "samples", the numbers of local models and of all samples learned from;
-        "snapshot", its path, except for a `LoadJob`; "base" and "predictor", files in the job's
-        directory for further use, except for a `SaveJob`; the fields of `LearningReport` for an
-        `UpdateJob`. An update that is worse or implausible, and not accepted, leaves no files; the
-        reason is "refusal", which is empty otherwise.
+    LearningReport
+        An update that is worse or implausible, and not accepted, leaves no files; the report has
+        its `refusal` then.
 
     Raises
     ------
@@ -74,9 +79,9 @@ def run_job(job: Job, progress: Progress) -> dict[str, Any]:
     return _save(job)
 
 
-def _update(job: UpdateJob, progress: Progress) -> dict[str, Any]:
+def _update(job: UpdateJob, progress: Progress) -> LearningReport:
     folder = _folder(job.directory)
-    snapshot = _new_target(job.snapshot_uri, job.settings) if job.snapshot_uri else None
+    target = _target(job.snapshot_uri, job.settings) if job.snapshot_uri else None
     known = None
     if job.snapshot is not None:
         known = load_compatible_snapshot(job.snapshot, job.settings)
@@ -87,34 +92,23 @@ def _update(job: UpdateJob, progress: Progress) -> dict[str, Any]:
     findings = [
         str(finding) for finding in inspection.findings if finding.severity is not Severity.INFO
     ]
-    refusal = report.implausible or inspection.refusal or (_worse(report) if report.worse else "")
-    if refusal and not job.accept_worse:
-        return {
-            "refusal": refusal,
-            "snapshot": "",
-            "findings": findings,
-            **_sizes(model),
-            **asdict(report),
-        }
+    report = replace(report, findings=findings)
+    objection = (
+        report.implausible or inspection.refusal or (_worse(report) if report.worse else "")
+    )
+    if objection and not job.accept_worse:
+        return replace(report, refusal=objection)
     progress("saving", 0.0, math.nan)
-    result = _save_for_use(model, folder)
-    if snapshot is not None:
+    report = _save_for_use(model, folder, replace(report, overridden=objection))
+    if target is not None:
         try:
-            model.save(snapshot)
+            model.save(target)
         except SnapshotError:
-            for name in ("base", "predictor"):
-                Path(result[name]).unlink()
+            for name in (report.base, report.predictor):
+                Path(name).unlink()
             raise
     progress("saving", 1.0, math.nan)
-    snapshot = snapshot or Path(result["base"])
-    return {
-        "refusal": "",
-        **result,
-        "snapshot": str(snapshot),
-        "findings": findings,
-        "overridden": refusal,
-        **asdict(report),
-    }
+    return replace(report, snapshot=str(target or report.base))
 
 
 def _worse(report: LearningReport) -> str:
@@ -129,31 +123,29 @@ def _worse(report: LearningReport) -> str:
     )
 
 
-def _load(job: LoadJob) -> dict[str, Any]:
+def _load(job: LoadJob) -> LearningReport:
     folder = _folder(job.directory)
     if not job.snapshot_uri.strip():
         raise SnapshotError("the snapshot has no URI; expected a .npz file")
     snapshot = resolve_allowed(job.snapshot_uri, job.settings.directories)
     model = load_compatible_snapshot(snapshot, job.settings)
-    return _save_for_use(model, folder)
+    report = LearningReport(**_sizes(model), snapshot=job.snapshot_uri)
+    return _save_for_use(model, folder, report)
 
 
-def _save(job: SaveJob) -> dict[str, Any]:
-    snapshot = _target(job.snapshot_uri, job.settings)
-    if not job.overwrite:
-        _check_new(snapshot)
-    elif snapshot.exists() and not is_snapshot(snapshot):
-        raise SnapshotError(
-            f"the file {snapshot} is not a snapshot, and only snapshots are overwritten; expected "
-            "another name"
-        )
+def _save(job: SaveJob) -> LearningReport:
+    target = _target(job.snapshot_uri, job.settings, overwrite=job.overwrite)
     model = load_compatible_snapshot(job.snapshot, job.settings)
-    model.save(snapshot)
-    return {"snapshot": str(snapshot), **_sizes(model)}
+    model.save(target)
+    return LearningReport(**_sizes(model), snapshot=str(target))
 
 
-def _save_for_use(model: MixtureRegressor, folder: Path) -> dict[str, Any]:
-    """Write the predictor file for the control process and the snapshot for later jobs."""
+def _save_for_use(model: MixtureRegressor, folder: Path, report: LearningReport) -> LearningReport:
+    """
+    Write the predictor file for the control process and the snapshot for later jobs.
+
+    Returns the report with both paths.
+    """
     base = folder / f"{uuid.uuid4().hex}.npz"
     predictor = folder / f"{uuid.uuid4().hex}.predictor"
     try:
@@ -165,22 +157,11 @@ def _save_for_use(model: MixtureRegressor, folder: Path) -> dict[str, Any]:
     except SnapshotError:
         predictor.unlink()
         raise
-    return {"base": str(base), "predictor": str(predictor), **_sizes(model)}
+    return replace(report, base=str(base), predictor=str(predictor))
 
 
-def _sizes(model: MixtureRegressor) -> dict[str, int]:
-    return {"components": model.n_active_, "samples": model.n_samples_}
-
-
-def _new_target(uri: str, settings: LearningSettings) -> Path:
-    snapshot = _target(uri, settings)
-    _check_new(snapshot)
-    return snapshot
-
-
-def _check_new(snapshot: Path) -> None:
-    if snapshot.exists():
-        raise SnapshotError(f"the snapshot {snapshot} exists; expected a new name, or overwrite")
+def _sizes(model: MixtureRegressor) -> dict[str, Any]:
+    return {"components_after": model.n_active_, "samples_total": model.n_samples_}
 
 
 def _folder(path: str) -> Path:
@@ -190,7 +171,7 @@ def _folder(path: str) -> Path:
     return folder
 
 
-def _target(uri: str, settings: LearningSettings) -> Path:
+def _target(uri: str, settings: LearningSettings, *, overwrite: bool = False) -> Path:
     """Return the path to write, after a check, before any learning, that it can be written."""
     if not uri.strip():
         raise SnapshotError("the snapshot has no URI; expected a file to write")
@@ -203,6 +184,15 @@ def _target(uri: str, settings: LearningSettings) -> Path:
             "file of that type"
         )
     _folder(str(target.parent))
+    if not target.exists():
+        return target
+    if not overwrite:
+        raise SnapshotError(f"the snapshot {target} exists; expected a new name, or overwrite")
+    if not is_snapshot(target):
+        raise SnapshotError(
+            f"the file {target} is not a snapshot, and only snapshots are overwritten; expected "
+            "another name"
+        )
     return target
 
 
@@ -217,27 +207,33 @@ def main() -> int:
     channel = _claim_stdout()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
-    def report(stage: str, fraction: float, lower_bound: float) -> None:
-        bound = lower_bound if math.isfinite(lower_bound) else None
-        _send(channel, "progress", stage=stage, fraction=fraction, lower_bound=bound)
+    def send(event: Event) -> None:
+        channel.write(encode_event(event) + "\n")
+        channel.flush()
 
+    def progress(stage: str, fraction: float, lower_bound: float) -> None:
+        send(Progressed(stage, fraction, lower_bound if math.isfinite(lower_bound) else None))
+
+    event = _end(progress)
+    send(event)
+    return int(isinstance(event, Failed))
+
+
+def _end(progress: Progress) -> LearningReport | Failed:
+    """Run the job on stdin and return its last event."""
     try:
         job = decode_job(sys.stdin.readline())
         if isinstance(job, UpdateJob):
             # Files unpacked from a bag must not be left over if this process is killed.
             tempfile.tempdir = job.directory
-        result = run_job(job, report)
+        return run_job(job, progress)
     except IlrDynamicsError as error:
-        _send(channel, "error", message=str(error))
+        return Failed(str(error))
     except MemoryError as error:
-        _send(channel, "error", message=f"the learner ran out of memory ({error}); {LESS_MEMORY}")
+        return Failed(f"the learner ran out of memory ({error}); {LESS_MEMORY}")
     except Exception as error:
         traceback.print_exc()
-        _send(channel, "error", message=f"learning failed: {type(error).__name__}: {error}")
-    else:
-        _send(channel, "result", **result)
-        return 0
-    return 1
+        return Failed(f"learning failed: {type(error).__name__}: {error}")
 
 
 def _claim_stdout() -> IO[str]:
@@ -245,11 +241,6 @@ def _claim_stdout() -> IO[str]:
     channel = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     return channel
-
-
-def _send(channel: IO[str], event: str, **values: Any) -> None:
-    channel.write(json.dumps({"event": event, **values}) + "\n")
-    channel.flush()
 
 
 if __name__ == "__main__":

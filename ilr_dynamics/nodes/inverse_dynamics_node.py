@@ -19,32 +19,34 @@ from sensor_msgs.msg import JointState
 
 from ilr_dynamics.exceptions import IlrDynamicsError
 from ilr_dynamics.learning.process import CHRT
-from ilr_dynamics.nodes import qos
-from ilr_dynamics.nodes.control_loop import ControlLoop
-from ilr_dynamics.nodes.control_settings import ControlSettings
-from ilr_dynamics.nodes.diagnostics import (
+from ilr_dynamics.nodes.controller.control_loop import ControlLoop
+from ilr_dynamics.nodes.controller.diagnostics import (
     LoopState,
-    diagnostic_array,
+    LoopStatistics,
     input_warnings,
     loop_status,
 )
-from ilr_dynamics.nodes.event_log import EventLog
-from ilr_dynamics.nodes.learning_parameters import (
+from ilr_dynamics.nodes.controller.motion_requests import MotionRequests
+from ilr_dynamics.nodes.learner.model_services import ModelServices
+from ilr_dynamics.nodes.parameter_table import changed, declare, read
+from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS
+from ilr_dynamics.nodes.settings import (
+    ControlSettings,
     learner_limits,
     learning_settings,
     snapshot_folder,
 )
-from ilr_dynamics.nodes.loop_statistics import LoopStatistics
-from ilr_dynamics.nodes.middleware import avoid_shared_memory, shared_memory_warning
-from ilr_dynamics.nodes.model_services import ModelServices
-from ilr_dynamics.nodes.motion_requests import MotionRequests
-from ilr_dynamics.nodes.parameter_table import changed, declare, read
-from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS
-from ilr_dynamics.nodes.priority_executor import PriorityExecutor
-from ilr_dynamics.nodes.realtime import take_realtime_priority
-from ilr_dynamics.nodes.robot_model import load_arm
-from ilr_dynamics.nodes.shutdown import StopRequest
-from ilr_dynamics.nodes.startup import start_ros
+from ilr_dynamics.nodes.shared import qos
+from ilr_dynamics.nodes.shared.event_log import EventLog
+from ilr_dynamics.nodes.shared.messages import diagnostic_array
+from ilr_dynamics.nodes.shared.node_process import (
+    StopRequest,
+    avoid_shared_memory,
+    shared_memory_warning,
+    start_ros,
+)
+from ilr_dynamics.nodes.shared.realtime import PriorityExecutor, take_realtime_priority
+from ilr_dynamics.nodes.shared.robot_model import load_arm
 from ilr_dynamics.robot.description import RobotDescription
 
 __all__ = ["InverseDynamicsNode", "main"]

@@ -8,9 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import rclpy
 from rclpy.callback_groups import CallbackGroup
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
@@ -20,8 +18,7 @@ from ilr_dynamics.exceptions import IlrDynamicsError, RecordingError
 from ilr_dynamics.file_access import resolve_allowed
 from ilr_dynamics.nodes.parameter_table import declare, read
 from ilr_dynamics.nodes.parameters import RECORDER
-from ilr_dynamics.nodes.shutdown import StopRequest
-from ilr_dynamics.nodes.startup import start_ros
+from ilr_dynamics.nodes.shared.node_process import StopRequest, run_program, spin
 from ilr_dynamics.recording import GRAVITY_ANNOTATION, RecordingWriter
 
 __all__ = ["RecorderNode", "main"]
@@ -29,7 +26,6 @@ __all__ = ["RecorderNode", "main"]
 # Ten seconds of messages at 500 Hz, so that a slow disk delays messages but loses none.
 _DEPTH = 5000
 _POLL_PERIOD = 0.02
-_SPIN_PERIOD = 0.1
 
 
 class _Polled(CallbackGroup):
@@ -175,22 +171,13 @@ class RecorderNode(Node):
 
 def main(args: list[str] | None = None) -> int:
     """Record until SIGINT or SIGTERM, then finish the recording; 1 if that is impossible."""
-    if not start_ros("recorder", RECORDER, args):
-        return 1
-    stop = StopRequest()
-    executor = SingleThreadedExecutor()
-    try:
-        node = RecorderNode()
-        executor.add_node(node)
-        while not stop:
-            executor.spin_once(timeout_sec=_SPIN_PERIOD)
-        node.close()
-    except IlrDynamicsError as error:
-        rclpy.logging.get_logger("recorder").error(str(error))
-        return 1
-    finally:
-        executor.shutdown()
-        rclpy.shutdown()
+    return run_program("recorder", RECORDER, args, _record)
+
+
+def _record(stop: StopRequest) -> int:
+    node = RecorderNode()
+    spin(node, stop)
+    node.close()
     return 0
 
 

@@ -4,44 +4,32 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
 import numpy as np
-import rclpy
-from builtin_interfaces.msg import Duration
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import joint_order
-from ilr_dynamics.exceptions import IlrDynamicsError, InvalidDataError, TrajectoryError
-from ilr_dynamics.nodes import qos
-from ilr_dynamics.nodes.messages import seconds
+from ilr_dynamics.exceptions import InvalidDataError, TrajectoryError
 from ilr_dynamics.nodes.parameter_table import declare, read
 from ilr_dynamics.nodes.parameters import TRAJECTORY_PUBLISHER
-from ilr_dynamics.nodes.robot_model import load_arm
-from ilr_dynamics.nodes.shutdown import StopRequest
-from ilr_dynamics.nodes.startup import start_ros
+from ilr_dynamics.nodes.shared import qos
+from ilr_dynamics.nodes.shared.messages import seconds, trajectory_message
+from ilr_dynamics.nodes.shared.node_process import StopRequest, run_program, spin
+from ilr_dynamics.nodes.shared.robot_model import load_arm
 from ilr_dynamics.robot.joint_motion import JointMotion
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 from ilr_dynamics.robot.tool_paths import joint_path, tool_path
 from ilr_dynamics.robot.waypoints import read_waypoints, smooth_motion
 from ilr_dynamics_msgs.msg import ControllerState
 
-__all__ = [
-    "Phase",
-    "TrajectoryPublisher",
-    "main",
-    "trajectory_message",
-    "with_lead_in",
-]
+__all__ = ["Phase", "TrajectoryPublisher", "main", "with_lead_in"]
 
 _ACCEPTANCE_TIME = 1.0
-_SPIN_PERIOD = 0.1
 _LOG_PERIOD = 5.0
 
 
@@ -161,22 +149,6 @@ def with_lead_in(motion: JointMotion, start: FloatArray, duration: float) -> Joi
     )
 
 
-def trajectory_message(joints: Sequence[str], motion: JointMotion) -> JointTrajectory:
-    """Return a motion as a trajectory message that starts at once."""
-    message = JointTrajectory(joint_names=list(joints))
-    for time, position, velocity, acceleration in zip(*motion, strict=True):
-        sec, nanosec = divmod(round(1e9 * time), 10**9)
-        message.points.append(
-            JointTrajectoryPoint(
-                positions=array("d", position),
-                velocities=array("d", velocity),
-                accelerations=array("d", acceleration),
-                time_from_start=Duration(sec=sec, nanosec=nanosec),
-            )
-        )
-    return message
-
-
 def _motion(
     values: Mapping[str, Any], joints: Sequence[str], warn: Callable[[str], object]
 ) -> JointMotion:
@@ -194,22 +166,13 @@ def _motion(
 
 def main(args: list[str] | None = None) -> int:
     """Publish until done or until SIGINT or SIGTERM; 1 if the trajectory was not followed."""
-    if not start_ros("trajectory_publisher", TRAJECTORY_PUBLISHER, args):
-        return 1
-    stop = StopRequest()
-    executor = SingleThreadedExecutor()
-    try:
-        node = TrajectoryPublisher()
-        executor.add_node(node)
-        while not stop and node.phase not in (Phase.DONE, Phase.FAILED):
-            executor.spin_once(timeout_sec=_SPIN_PERIOD)
-        return int(node.phase is Phase.FAILED)
-    except IlrDynamicsError as error:
-        rclpy.logging.get_logger("trajectory_publisher").error(str(error))
-        return 1
-    finally:
-        executor.shutdown()
-        rclpy.shutdown()
+    return run_program("trajectory_publisher", TRAJECTORY_PUBLISHER, args, _publish)
+
+
+def _publish(stop: StopRequest) -> int:
+    node = TrajectoryPublisher()
+    spin(node, stop, lambda: node.phase in (Phase.DONE, Phase.FAILED))
+    return int(node.phase is Phase.FAILED)
 
 
 if __name__ == "__main__":

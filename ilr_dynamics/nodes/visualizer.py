@@ -7,9 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import rclpy
 from nav_msgs.msg import Path
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
@@ -18,17 +16,20 @@ from visualization_msgs.msg import Marker, MarkerArray
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import joint_order
 from ilr_dynamics.exceptions import IlrDynamicsError, InvalidDataError
-from ilr_dynamics.nodes import qos
-from ilr_dynamics.nodes.confidence_marker import confidence_markers
-from ilr_dynamics.nodes.local_model_markers import LocalModelMarkers
-from ilr_dynamics.nodes.markers import Trail, arm_markers, pose
-from ilr_dynamics.nodes.messages import seconds
+from ilr_dynamics.nodes.markers.local_model_markers import LocalModelMarkers
+from ilr_dynamics.nodes.markers.state_markers import (
+    TorqueBars,
+    Trail,
+    arm_markers,
+    confidence_markers,
+    pose,
+)
 from ilr_dynamics.nodes.parameter_table import declare, read
 from ilr_dynamics.nodes.parameters import VISUALIZER
-from ilr_dynamics.nodes.robot_model import load_arm
-from ilr_dynamics.nodes.shutdown import StopRequest
-from ilr_dynamics.nodes.startup import start_ros
-from ilr_dynamics.nodes.torque_bars import TorqueBars
+from ilr_dynamics.nodes.shared import qos
+from ilr_dynamics.nodes.shared.messages import seconds
+from ilr_dynamics.nodes.shared.node_process import StopRequest, run_program, spin
+from ilr_dynamics.nodes.shared.robot_model import load_arm
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 from ilr_dynamics.robot.visual_shapes import visual_shapes
 from ilr_dynamics_msgs.msg import ControllerState
@@ -37,7 +38,6 @@ __all__ = ["Visualizer", "main"]
 
 _COLOURS = {"desired": (0.1, 0.4, 0.9), "measured": (0.9, 0.3, 0.1)}
 _MODES = ("waiting", "holding", "tracking", "stopping", "fault")
-_SPIN_PERIOD = 0.1
 _LOG_PERIOD = 1.0
 
 
@@ -175,20 +175,11 @@ class Visualizer(Node):
 
 def main(args: list[str] | None = None) -> int:
     """Show the arm until SIGINT or SIGTERM; 1 if the parameters are no good."""
-    if not start_ros("visualizer", VISUALIZER, args):
-        return 1
-    stop = StopRequest()
-    executor = SingleThreadedExecutor()
-    try:
-        executor.add_node(Visualizer())
-        while not stop:
-            executor.spin_once(timeout_sec=_SPIN_PERIOD)
-    except IlrDynamicsError as error:
-        rclpy.logging.get_logger("visualizer").error(str(error))
-        return 1
-    finally:
-        executor.shutdown()
-        rclpy.shutdown()
+    return run_program("visualizer", VISUALIZER, args, _show)
+
+
+def _show(stop: StopRequest) -> int:
+    spin(Visualizer(), stop)
     return 0
 
 

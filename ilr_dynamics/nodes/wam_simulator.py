@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
@@ -23,19 +22,24 @@ from std_srvs.srv import Trigger
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import joint_order
-from ilr_dynamics.exceptions import IlrDynamicsError, InvalidDataError, InvalidParameterError
-from ilr_dynamics.nodes import qos
-from ilr_dynamics.nodes.diagnostics import diagnostic_array
-from ilr_dynamics.nodes.event_log import EventLog
-from ilr_dynamics.nodes.garbage import ScheduledCollector
-from ilr_dynamics.nodes.middleware import avoid_shared_memory, shared_memory_warning
+from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError
 from ilr_dynamics.nodes.parameter_table import changed, declare, read
 from ilr_dynamics.nodes.parameters import WAM_SIMULATOR
-from ilr_dynamics.nodes.priority_executor import PriorityExecutor
-from ilr_dynamics.nodes.realtime import take_realtime_priority
-from ilr_dynamics.nodes.robot_model import load_arm
-from ilr_dynamics.nodes.shutdown import StopRequest
-from ilr_dynamics.nodes.startup import start_ros
+from ilr_dynamics.nodes.shared import qos
+from ilr_dynamics.nodes.shared.event_log import EventLog
+from ilr_dynamics.nodes.shared.messages import diagnostic_array
+from ilr_dynamics.nodes.shared.node_process import (
+    StopRequest,
+    avoid_shared_memory,
+    run_program,
+    shared_memory_warning,
+)
+from ilr_dynamics.nodes.shared.realtime import (
+    PriorityExecutor,
+    ScheduledCollector,
+    take_realtime_priority,
+)
+from ilr_dynamics.nodes.shared.robot_model import load_arm
 from ilr_dynamics.robot.driver import DriverEvent, EventKind
 from ilr_dynamics.robot.plant import WamPlant
 from ilr_dynamics.robot.plant_config import load_plant_config
@@ -236,16 +240,11 @@ def _check_pace(values: Mapping[str, Any]) -> None:
 def main(args: list[str] | None = None) -> int:
     """Simulate until SIGINT or SIGTERM; 1 if the parameters are not valid."""
     avoid_shared_memory()
-    if not start_ros("wam_simulator", WAM_SIMULATOR, args):
-        return 1
-    stop = StopRequest()
-    try:
-        WamSimulator().run(stop)
-    except IlrDynamicsError as error:
-        rclpy.logging.get_logger("wam_simulator").error(str(error))
-        return 1
-    finally:
-        rclpy.shutdown()
+    return run_program("wam_simulator", WAM_SIMULATOR, args, _simulate)
+
+
+def _simulate(stop: StopRequest) -> int:
+    WamSimulator().run(stop)
     return 0
 
 

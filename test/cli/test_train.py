@@ -14,13 +14,13 @@ import pytest
 from ilr_dynamics.cli.learning_options import add_learning_options, parse_learning_options
 from ilr_dynamics.cli.train import main
 from ilr_dynamics.learning import UpdateJob, learn_from_recording
-from ilr_dynamics.learning.jobs import decode_job, encode_job
 from ilr_dynamics.learning.learn import ignore_progress
 from ilr_dynamics.learning.prior import RESIDUAL_SHARE
+from ilr_dynamics.learning.protocol import decode_job, encode_job
 from ilr_dynamics.learning.worker import run_job
-from ilr_dynamics.nodes.learning_parameters import learning_settings
 from ilr_dynamics.nodes.parameter_file import read_complete_parameters, read_parameter_file
 from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS
+from ilr_dynamics.nodes.settings import learning_settings
 from ilr_dynamics.regression import load_snapshot
 from ilr_dynamics.robot.description import load_description
 
@@ -144,7 +144,7 @@ def test_the_service_learns_the_same_model(change, bag_of_four_joints, tmp_path)
     values = read_complete_parameters([file], "/inverse_dynamics", INVERSE_DYNAMICS)
     settings = learning_settings({**values, "files.directories": ["/"]})
     job = decode_job(encode_job(UpdateJob(str(bag_of_four_joints), str(tmp_path), settings)))
-    of_the_node = load_snapshot(run_job(job, ignore_progress)["base"])
+    of_the_node = load_snapshot(run_job(job, ignore_progress).base)
     output = tmp_path / "model.npz"
     options = [] if change is None else ["--params-file", str(file)]
     assert main([str(bag_of_four_joints), "-o", str(output), *options]) == 0

@@ -11,7 +11,7 @@ import rclpy
 import yaml
 from rclpy.executors import SingleThreadedExecutor
 
-from ilr_dynamics.nodes.robot_model import DESCRIPTION_TOPIC
+from ilr_dynamics.nodes.shared.robot_model import DESCRIPTION_TOPIC
 from ilr_dynamics.nodes.visualizer import Visualizer
 
 CONFIG = Path(__file__).parents[2] / "config"

@@ -25,7 +25,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 from visualization_msgs.msg import MarkerArray
 
-from ilr_dynamics.nodes.robot_model import DESCRIPTION_TOPIC
+from ilr_dynamics.nodes.shared.robot_model import DESCRIPTION_TOPIC
 from ilr_dynamics.recording import read_recording
 from ilr_dynamics_msgs.msg import ControllerState
 

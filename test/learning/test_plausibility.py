@@ -57,7 +57,7 @@ def result_of(motion, tmp_path):
 
 def test_torques_of_the_arm_are_learned(result_of):
     result = result_of(1.0)
-    assert result["refusal"] == "" and result["snapshot"]
+    assert result.refusal == "" and result.snapshot
 
 
 @pytest.mark.parametrize(
@@ -71,25 +71,25 @@ def test_torques_of_the_arm_are_learned(result_of):
 def test_torques_of_another_sign_or_unit_are_refused(result_of, tmp_path, factor, limit, text):
     samples = replace(SETTINGS.samples, torque_limit=limit, minimum_samples=5)
     result = result_of(factor, replace(SETTINGS, samples=samples))
-    assert text in result["refusal"]
+    assert text in result.refusal
     assert [path.name for path in tmp_path.iterdir()] == ["bag"]
 
 
 def test_torques_of_another_sign_are_learned_if_they_are_wanted(result_of):
     result = result_of(-1.0, accept_worse=True)
-    assert result["refusal"] == "" and result["snapshot"]
-    assert "rigid-body model" in result["implausible"]
-    assert "rigid-body model" in result["overridden"]
+    assert result.refusal == "" and result.snapshot
+    assert "rigid-body model" in result.implausible
+    assert "rigid-body model" in result.overridden
 
 
 def test_findings_of_the_inspection_are_told(result_of):
     result = result_of(np.array([1.0, 1.0, 0.0, 1.0]))
-    assert any(text.startswith("error (zero_effort): ") for text in result["findings"])
+    assert any(text.startswith("error (zero_effort): ") for text in result.findings)
 
 
 def test_arm_whose_weight_the_driver_carries_is_not_compared(result_of):
     settings = replace(SETTINGS, driver_compensates_gravity=True)
-    assert result_of(-1.0, settings, accept_worse=True)["implausible"] == ""
+    assert result_of(-1.0, settings, accept_worse=True).implausible == ""
 
 
 @pytest.mark.parametrize(
@@ -101,12 +101,12 @@ def test_arm_whose_weight_the_driver_carries_is_not_compared(result_of):
 )
 def test_torques_that_never_change_are_refused_with_the_joints_names(result_of, factor, joints):
     result = result_of(np.array(factor))
-    assert joints in result["refusal"] and not result["snapshot"]
+    assert joints in result.refusal and not result.snapshot
 
 
 def test_torques_in_hundredths_of_the_unit_are_refused(result_of):
     result = result_of(0.01)
-    assert "times those of the rigid-body model; expected at least 0.3" in result["refusal"]
+    assert "times those of the rigid-body model; expected at least 0.3" in result.refusal
 
 
 @pytest.mark.parametrize(
@@ -115,13 +115,13 @@ def test_torques_in_hundredths_of_the_unit_are_refused(result_of):
 def test_torques_as_a_share_of_the_limits_are_refused(result_of, share, unit):
     samples = replace(SETTINGS.samples, minimum_samples=5)
     result = result_of(share / np.array(LIMITS), replace(SETTINGS, samples=samples))
-    assert f"as {unit} of each joint's limit" in result["refusal"] or (
-        unit == "thousandths" and "at or beyond its limit" in result["refusal"]
+    assert f"as {unit} of each joint's limit" in result.refusal or (
+        unit == "thousandths" and "at or beyond its limit" in result.refusal
     )
 
 
 def test_an_update_is_judged_as_a_first_recording_is(result_of, tmp_path):
     first = result_of(1.0)
     (tmp_path / "bag").rename(tmp_path / "first")
-    update = result_of(0.0, snapshot=first["snapshot"])
-    assert "0 Nm throughout" in update["refusal"]
+    update = result_of(0.0, snapshot=first.snapshot)
+    assert "0 Nm throughout" in update.refusal

@@ -16,16 +16,16 @@ import pytest
 from ilr_dynamics.exceptions import LearnerError
 from ilr_dynamics.learning import (
     Failed,
-    Finished,
     LearnerLimits,
     LearnerProcess,
+    LearningReport,
     Progressed,
     SaveJob,
     UpdateJob,
     learn_from_recording,
 )
-from ilr_dynamics.learning.jobs import encode_job
 from ilr_dynamics.learning.process import NICENESS
+from ilr_dynamics.learning.protocol import encode_job
 from ilr_dynamics.regression import load_snapshot
 
 TIMEOUT = 60.0
@@ -86,8 +86,8 @@ def test_good_job_reports_progress_and_ends_with_its_result(job):
     *progress, last = collect(learner)
     assert all(isinstance(event, Progressed) for event in progress)
     assert [event.stage for event in progress][0] == "reading"
-    assert isinstance(last, Finished)
-    assert Path(last.values["snapshot"]).exists() and Path(last.values["predictor"]).exists()
+    assert isinstance(last, LearningReport)
+    assert Path(last.snapshot).exists() and Path(last.predictor).exists()
     # After the end nothing changes that.
     learner.cancel()
     learner.kill()
@@ -187,7 +187,7 @@ def test_snapshot_survives_a_kill_in_the_middle_of_saving(bag, arm_settings, tmp
     learn_from_recording(bag, arm_settings)[0].save(snapshot)
     again = encode_job(SaveJob(str(snapshot), str(snapshot), arm_settings, overwrite=True))
     code = f"""
-from ilr_dynamics.learning.jobs import decode_job
+from ilr_dynamics.learning.protocol import decode_job
 from ilr_dynamics.learning.worker import run_job
 job = decode_job({again!r})
 while True:
@@ -209,6 +209,8 @@ while True:
         ("print('hello')", "the learner printed b'hello'; expected a JSON event"),
         ("print('{}', flush=True); import time; time.sleep(60)", "printed b'{}'"),
         ("print('[1]')", "printed b'[1]'"),
+        ("print('[' * 100_000)", "printed b'[[["),
+        ('print(\'{"event": "result", "mood": "good"}\')', "expected a JSON event"),
         ('print(\'{"event": "progress"}\')', "expected a JSON event"),
         ("import sys; sys.stdout.write('x' * 3_000_000)", "printed b'xxx"),
         ("import sys; sys.stdout.buffer.write(bytes(range(256)))", "expected a JSON event"),
@@ -226,7 +228,7 @@ def test_process_that_is_no_learner_is_a_failure(job, code, message):
 
 def test_log_does_not_block_the_learner(job):
     code = "import sys; sys.stderr.write('x' * 1_000_000); print('{\"event\": \"result\"}')"
-    assert collect(LearnerProcess(job, python(code)))[-1] == Finished({})
+    assert collect(LearnerProcess(job, python(code)))[-1] == LearningReport()
 
 
 def test_program_that_cannot_be_started_is_an_error(job):
@@ -238,7 +240,7 @@ def test_learner_ends_with_its_parent(long_job, tmp_path):
     code = f"""
 import time
 from ilr_dynamics.learning import LearnerProcess
-from ilr_dynamics.learning.jobs import decode_job
+from ilr_dynamics.learning.protocol import decode_job
 learner = LearnerProcess(decode_job({encode_job(long_job)!r}))
 while not any(event.stage == "learning" for event in learner.poll()):
     time.sleep(0.005)

@@ -17,7 +17,7 @@ import pytest
 
 from ilr_dynamics.exceptions import FileAccessError, RecordingError, SnapshotError
 from ilr_dynamics.learning import LoadJob, SaveJob, UpdateJob, learn_from_recording
-from ilr_dynamics.learning.jobs import encode_job
+from ilr_dynamics.learning.protocol import encode_job
 from ilr_dynamics.learning.worker import run_job
 from ilr_dynamics.regression import Predictor, load_snapshot
 
@@ -65,10 +65,10 @@ def test_update_leaves_snapshot_and_predictor_of_the_model_that_the_function_giv
     assert [event["stage"] for event in events[:-1]][-1] == "saving"
     result = events[-1]
     assert result["event"] == "result"
-    assert result["samples_used"] == result["samples"] > 700
+    assert result["samples_used"] == result["samples_total"] > 700
     learned, predictor = load_snapshot(result["snapshot"]), Predictor.open(result["predictor"])
     np.testing.assert_allclose(learned.statistics_, model.statistics_, rtol=1e-9, atol=1e-12)
-    assert result["components"] == result["components_after"] == learned.n_active_
+    assert result["components_after"] == learned.n_active_
     x = np.full(6, 0.1)
     np.testing.assert_allclose(predictor(x)[0], learned.predict(x[np.newaxis])[0], rtol=1e-9)
     assert len(list(tmp_path.iterdir())) == 2
@@ -97,8 +97,8 @@ def test_update_saves_where_it_is_told(bag, arm_settings, tmp_path):
     target = tmp_path / "mine.npz"
     job = UpdateJob(str(bag), str(tmp_path), arm_settings, snapshot_uri=str(target))
     result = run_job(job, ignore)
-    assert result["snapshot"] == str(target)
-    assert load_snapshot(target).n_samples_ == result["samples"]
+    assert result.snapshot == str(target)
+    assert load_snapshot(target).n_samples_ == result.samples_total
 
 
 def test_update_keeps_a_copy_of_its_own_to_build_on(bag, arm_settings, tmp_path):
@@ -106,9 +106,9 @@ def test_update_keeps_a_copy_of_its_own_to_build_on(bag, arm_settings, tmp_path)
     folder.mkdir()
     job = UpdateJob(str(bag), str(folder), arm_settings, snapshot_uri=str(target))
     result = run_job(job, ignore)
-    assert {path.parent for path in (Path(result["base"]), Path(result["predictor"]))} == {folder}
+    assert {path.parent for path in (Path(result.base), Path(result.predictor))} == {folder}
     target.unlink()
-    assert load_snapshot(result["base"]).n_samples_ == result["samples"]
+    assert load_snapshot(result.base).n_samples_ == result.samples_total
 
 
 def test_update_does_not_replace_a_file(bag, arm_settings, tmp_path, snapshot):
@@ -159,12 +159,12 @@ def test_update_that_is_worse_leaves_no_files_and_says_why(record_motion, arm_se
     folder.mkdir()
     job = UpdateJob(str(spoilt_bag), str(folder), arm_settings, str(snapshot))
     result = run_job(job, ignore)
-    assert "worse on the newest tenth" in result["refusal"]
-    assert result["worse"] and result["samples_used"] > 700
+    assert "worse on the newest tenth" in result.refusal
+    assert result.worse and result.samples_used > 700
     assert list(folder.iterdir()) == []
     accepted = run_job(replace(job, accept_worse=True), ignore)
-    assert accepted["worse"] and not accepted["refusal"]
-    assert load_snapshot(accepted["snapshot"]).n_samples_ == accepted["samples"]
+    assert accepted.worse and not accepted.refusal
+    assert load_snapshot(accepted.snapshot).n_samples_ == accepted.samples_total
 
 
 def test_disk_that_is_full_at_the_end_leaves_nothing(bag, arm_settings, tmp_path, snapshot):
@@ -190,17 +190,17 @@ def test_load_leaves_a_copy_and_a_predictor(arm_settings, tmp_path, snapshot, mo
     folder = tmp_path / "out"
     folder.mkdir()
     result = run_job(LoadJob(str(snapshot), str(folder), arm_settings), ignore)
-    assert (result["components"], result["samples"]) == (model.n_active_, model.n_samples_)
+    assert (result.components_after, result.samples_total) == (model.n_active_, model.n_samples_)
     x = np.full(6, 0.1)
     expected = model.predictor()(x)
-    np.testing.assert_array_equal(Predictor.open(result["predictor"])(x), expected)
-    np.testing.assert_array_equal(load_snapshot(result["base"]).predictor()(x), expected)
+    np.testing.assert_array_equal(Predictor.open(result.predictor)(x), expected)
+    np.testing.assert_array_equal(load_snapshot(result.base).predictor()(x), expected)
 
 
 def test_save_copies_the_model_and_its_metadata(arm_settings, tmp_path, snapshot, model):
     target = tmp_path / "saved.npz"
     result = run_job(SaveJob(str(snapshot), str(target), arm_settings), ignore)
-    assert result["snapshot"] == str(target)
+    assert result.snapshot == str(target)
     saved = load_snapshot(target)
     np.testing.assert_array_equal(saved.statistics_, model.statistics_)
     assert saved.metadata_ == model.metadata_

@@ -22,7 +22,8 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from ilr_dynamics.cli.ros_domain import OwnDomain
-from ilr_dynamics.nodes.trajectory_publisher import trajectory_message, with_lead_in
+from ilr_dynamics.nodes.shared.messages import trajectory_message
+from ilr_dynamics.nodes.trajectory_publisher import with_lead_in
 from ilr_dynamics.robot.joint_motion import JointMotion
 from ilr_dynamics_msgs.msg import ControllerState
 

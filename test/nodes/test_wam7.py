@@ -11,9 +11,8 @@ import pytest
 
 from ilr_dynamics.control import JointPath, RigidBodyFeedForward, TrackingController, track
 from ilr_dynamics.learning import learn
-from ilr_dynamics.nodes.control_settings import ControlSettings
-from ilr_dynamics.nodes.learning_parameters import learning_settings
 from ilr_dynamics.nodes.parameter_file import read_parameter_file
+from ilr_dynamics.nodes.settings import ControlSettings, learning_settings
 from ilr_dynamics.recording import Recording, concatenate, training_samples
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.plant import WamPlant

@@ -24,7 +24,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from ilr_dynamics.cli.ros_domain import OwnDomain
-from ilr_dynamics.nodes import qos
+from ilr_dynamics.nodes.shared import qos
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 

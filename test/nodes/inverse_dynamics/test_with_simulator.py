@@ -29,7 +29,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from ilr_dynamics.cli.ros_domain import OwnDomain
 from ilr_dynamics.nodes.parameter_file import read_parameter_file
-from ilr_dynamics.nodes.trajectory_publisher import trajectory_message
+from ilr_dynamics.nodes.shared.messages import trajectory_message
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.joint_motion import JointMotion
 from ilr_dynamics.robot.rigid_body import RigidBodyModel

@@ -1,0 +1,202 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""From parameter values of /inverse_dynamics to the settings of its controller and learner."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ilr_dynamics.control import (
+    ConfidenceGate,
+    DriverWatch,
+    FeedForward,
+    Gains,
+    JointLimits,
+    LearnedFeedForward,
+    NoFeedForward,
+    Supervision,
+)
+from ilr_dynamics.control.feedforward import Predictor
+from ilr_dynamics.exceptions import InvalidParameterError
+from ilr_dynamics.learning import LearnerLimits, LearningSettings
+from ilr_dynamics.nodes.parameter_table import check
+from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS
+from ilr_dynamics.recording import SampleSettings
+from ilr_dynamics.robot.description import RobotDescription
+
+__all__ = ["ControlSettings", "learner_limits", "learning_settings", "snapshot_folder"]
+
+
+@dataclass(frozen=True, eq=False)
+class ControlSettings:
+    """What can change while the controller runs, checked."""
+
+    gains: Gains
+    limits: JointLimits
+    supervision: Supervision
+    gate: ConfidenceGate
+    controller: str
+    fallback: str
+    effort_error: float
+    answer_timeout: float
+
+    @classmethod
+    def from_values(
+        cls, values: Mapping[str, Any], description: RobotDescription
+    ) -> ControlSettings:
+        """Build the settings from values of all parameters.
+
+        Raises
+        ------
+        InvalidParameterError
+            If values do not fit each other or the arm.
+        """
+        joints = tuple(values["joints"])
+        if len(joints) != description.n_joints or len(set(joints)) != len(joints):
+            raise InvalidParameterError(
+                f"parameter joints is {list(joints)}; expected {description.n_joints} different "
+                f"names, as {description.name} has {', '.join(description.joint_names)}"
+            )
+        check(values, INVERSE_DYNAMICS)
+        let_down = values["fault.action"] == "let_down"
+        return cls(
+            gains=Gains(values["gains.kp"], values["gains.kd"]),
+            limits=_limits(values, joints, description),
+            supervision=Supervision(
+                start_tolerance=values["trajectory.start_tolerance"],
+                tracking_error=values["supervision.tracking_error"],
+                velocity=values["supervision.velocity"],
+                input_timeout=values["supervision.input_timeout"],
+                deceleration=values["stop.deceleration"],
+                let_down_time=values["fault.let_down_time"] if let_down else None,
+                blind_time=values["fault.let_down_time"],
+            ),
+            gate=ConfidenceGate(
+                values["gate.unseen_trusted"],
+                values["gate.unseen_refused"],
+                values["gate.std_trusted"],
+                values["gate.std_refused"],
+            ),
+            controller=values["controller"],
+            fallback=values["feedforward.fallback"],
+            # What the driver adds is at work beside the command.
+            effort_error=(
+                0.0 if values["driver_compensates_gravity"] else values["supervision.effort_error"]
+            ),
+            answer_timeout=values["supervision.answer_timeout"],
+        )
+
+    def feedforward(self, physics: FeedForward, predictor: Predictor | None) -> FeedForward:
+        """Return the feed-forward that the controller's kind stands for.
+
+        Parameters
+        ----------
+        physics : FeedForward
+            The rigid-body model.
+        predictor : Predictor or None
+            The learned model, if there is one: without it the controller ilr is its fallback.
+        """
+        nothing = NoFeedForward(len(self.limits.joints))
+        if self.controller == "pd":
+            return nothing
+        if self.controller == "analytic":
+            return physics
+        fallback = physics if self.fallback == "analytic" else nothing
+        if predictor is None:
+            return fallback
+        return LearnedFeedForward(predictor, self.gate, fallback)
+
+    def driver_watch(self) -> DriverWatch:
+        """Return what watches the driver's answer, or a watch that never barks."""
+        tolerance = self.effort_error * self.limits.torque if self.effort_error > 0.0 else None
+        return DriverWatch(tolerance, self.answer_timeout)
+
+
+def _limits(
+    values: Mapping[str, Any], joints: tuple[str, ...], description: RobotDescription
+) -> JointLimits:
+    margin = values["limits.position_margin"]
+    limits = JointLimits(
+        joints=joints,
+        position_lower=description.position_lower + margin,
+        position_upper=description.position_upper - margin,
+        velocity=values["limits.velocity"],
+        torque=values["limits.torque"],
+        torque_rate=values["limits.torque_rate"],
+    )
+    for name in ("velocity", "torque"):
+        built = getattr(description, f"{name}_limit")
+        if (getattr(limits, name) > built).any():
+            raise InvalidParameterError(
+                f"parameter limits.{name} is {getattr(limits, name).tolist()}; "
+                f"expected at most {built.tolist()}, which {description.name} can bear"
+            )
+    return limits
+
+
+def learning_settings(values: Mapping[str, Any]) -> LearningSettings:
+    """Build the learner's settings from values of all parameters of /inverse_dynamics.
+
+    Those per joint may be None where nobody knows them: scales are then estimated from the
+    recording, and limits are those of any arm.
+
+    Raises
+    ------
+    InvalidParameterError
+        If the node would refuse a value, or values do not fit each other.
+    """
+    check(values, INVERSE_DYNAMICS)
+    return LearningSettings(
+        joint_names=tuple(values["joints"]),
+        driver_compensates_gravity=values["driver_compensates_gravity"],
+        state_topic=values["learning.state_topic"],
+        command_topic=values["learning.command_topic"] or None,
+        model={
+            "n_components": values["learning.n_components"],
+            "random_state": values["learning.random_state"],
+            "forgetting_factor": values["learning.forgetting_factor"],
+            "input_scale": _scales(values, "position", "velocity", "acceleration"),
+            "output_scale": _scales(values, "torque"),
+        },
+        samples=SampleSettings(
+            sample_rate=values["learning.sample_rate"] or None,
+            torque_limit=_list(values["limits.torque"]),
+            velocity_limit=_list(values["supervision.velocity"]),
+            # ROS 2 cannot tell the type of an empty list.
+            continuous_joints=tuple(filter(None, values["learning.continuous_joints"])),
+        ),
+        directories=(*values["files.directories"], str(snapshot_folder(values))),
+        robot=values["robot"] if values["learning.identify_dynamics"] else None,
+        tool_frame=values["tool_frame"],
+        effective_samples=values["learning.effective_samples"],
+    )
+
+
+def _scales(values: Mapping[str, Any], *kinds: str) -> list[float] | None:
+    """Scales of each joint, one kind after the other."""
+    scales = [values[f"learning.{kind}_scale"] for kind in kinds]
+    return None if None in scales else [scale for of_kind in scales for scale in of_kind]
+
+
+def _list(values: Sequence[float] | None) -> list[float] | None:
+    """Return a list, which JSON can hold, of the array that ROS has."""
+    return None if values is None else list(values)
+
+
+def learner_limits(values: Mapping[str, Any]) -> LearnerLimits:
+    """Return what the learner process may take."""
+    megabytes = values["learning.memory_limit"]
+    return LearnerLimits(values["learning.timeout"], 1e6 * megabytes if megabytes else math.inf)
+
+
+def snapshot_folder(values: Mapping[str, Any]) -> Path:
+    """Return the folder for snapshots without a place of their own."""
+    named = values["learning.snapshot_directory"]
+    if named:
+        return Path(named).expanduser()
+    return Path(os.environ.get("ROS_HOME", "~/.ros")).expanduser() / "ilr_dynamics"
