@@ -11,8 +11,7 @@ import numpy as np
 from ilr_dynamics.arrays import IndexArray
 from ilr_dynamics.inspection.evidence import Evidence
 from ilr_dynamics.inspection.finding import Finding, Severity, join_names
-from ilr_dynamics.inspection.torque_runs import torque_runs
-from ilr_dynamics.recording.position_tracks import encoder_steps
+from ilr_dynamics.inspection.torque_runs import torque_runs, torque_steps
 
 __all__ = ["coarse_torques"]
 
@@ -33,8 +32,7 @@ def coarse_torques(evidence: Evidence) -> Iterator[Finding]:
     """
     held = np.zeros(len(evidence.joints))
     for j in np.flatnonzero(evidence.moving):
-        torque = evidence.recording.torque[:, [j]].astype(np.float64)
-        step, size = float(encoder_steps(torque)[0]), float(torque.std())
+        step, size = torque_steps(evidence.recording, int(j))
         if ROUNDING * step > SEEN * size:
             yield _rounded(evidence.joints[j], step, ROUNDING * step / size)
         elif step > 0.0:

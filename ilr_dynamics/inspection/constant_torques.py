@@ -11,9 +11,8 @@ import numpy as np
 from ilr_dynamics.arrays import BoolArray, FloatArray, IndexArray
 from ilr_dynamics.inspection.evidence import Evidence
 from ilr_dynamics.inspection.finding import Finding, Severity
-from ilr_dynamics.inspection.torque_runs import TorqueRuns, torque_runs
+from ilr_dynamics.inspection.torque_runs import TorqueRuns, torque_runs, torque_steps
 from ilr_dynamics.learning.plausibility import constant_joints
-from ilr_dynamics.recording.position_tracks import encoder_steps
 
 __all__ = ["constant_torques"]
 
@@ -115,9 +114,8 @@ def _long_runs(evidence: Evidence, j: int, runs: TorqueRuns) -> IndexArray:
     long = np.flatnonzero((runs.n_moving >= states) & ~_at_a_limit(evidence, j, runs))
     if not long.size:
         return long
-    torque = evidence.recording.torque[:, j]
-    step = float(encoder_steps(torque[:, np.newaxis].astype(np.float64))[0])
-    step = 0.0 if step <= NO_SHARE * float(np.std(torque)) else step
+    step, size = torque_steps(evidence.recording, j)
+    step = 0.0 if step <= NO_SHARE * size else step
     must_change = [_must_change(evidence, j, _states(runs, row), step) for row in long.tolist()]
     return long[np.array(must_change)]
 
