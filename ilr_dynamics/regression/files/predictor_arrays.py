@@ -9,9 +9,14 @@ from dataclasses import fields
 from typing import Any
 
 from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.regression.files.stored_transforms import (
+    pack_transforms,
+    transform_arrays,
+    unpack_transforms,
+)
 from ilr_dynamics.regression.prediction.predictive_mixture import PredictiveMixture
 from ilr_dynamics.regression.prediction.pruning import PruningBounds
-from ilr_dynamics.regression.units.transforms import Transforms, pack_transforms, unpack_transforms
+from ilr_dynamics.regression.units.transforms import Transforms
 
 __all__ = ["pack_predictor", "unpack_predictor"]
 
@@ -49,7 +54,7 @@ def unpack_predictor(
     m = transforms.regressors.n_inputs
     of_mixture = _mixture_shapes(n, d, q, m)
     of_pruning = _pruning_shapes(n, shapes.get(PRUNING + "projection", (0,))[0], m)
-    parts = {name: array.shape for name, array in pack_transforms(transforms)[1].items()}
+    parts = {name: array.shape for name, array in transform_arrays(transforms).items()}
     if shapes != {**of_mixture, **of_pruning, **parts}:
         raise ValueError(f"its arrays do not fit together: {shapes}")
     return (
