@@ -30,7 +30,7 @@ from ilr_dynamics.learning.jobs import Job, LoadJob, SaveJob, UpdateJob, decode_
 from ilr_dynamics.learning.learn import LearningReport, Progress, learn
 from ilr_dynamics.learning.settings import LearningSettings, load_compatible_snapshot
 from ilr_dynamics.process_lifetime import die_with_parent
-from ilr_dynamics.regression.files.snapshot_file import is_snapshot
+from ilr_dynamics.regression.files.model_file import SNAPSHOT, is_of_kind
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 
 __all__ = ["main", "run_job"]
@@ -142,7 +142,7 @@ def _save(job: SaveJob) -> dict[str, Any]:
     snapshot = _target(job.snapshot_uri, job.settings)
     if not job.overwrite:
         _check_new(snapshot)
-    elif snapshot.exists() and not is_snapshot(snapshot):
+    elif snapshot.exists() and not is_of_kind(snapshot, SNAPSHOT):
         raise SnapshotError(
             f"the file {snapshot} is not a snapshot, and only snapshots are overwritten; expected "
             "another name"
