@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import zipfile
@@ -16,12 +17,31 @@ from numpy.random import Generator
 
 from ilr_dynamics.exceptions import IlrDynamicsError
 from ilr_dynamics.regression import HILR, ILR, BatchInference, LinearGlobalModel, load_snapshot
-from ilr_dynamics.regression.files.packed_arrays import open_arrays, write_arrays
-from ilr_dynamics.regression.files.snapshot_file import HEADER, _checksum, read_snapshot
+from ilr_dynamics.regression.files.model_file import (
+    PREDICTOR,
+    SNAPSHOT,
+    Kind,
+    _checksum,
+    read_file,
+)
+from ilr_dynamics.regression.files.npz import HEADER, write_arrays
+from ilr_dynamics.regression.files.stored_predictor import concatenated, separated
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 from ilr_dynamics.regression.prediction.predictor import Predictor
 from ilr_dynamics.robot.dynamics_regressor import n_columns
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
+
+# In the header of an .npy file.
+ODD_REPLACEMENTS = (
+    *((b"'<f8'", b"'|O'"), (b"'<f8'", b"'<f4'"), (b"'<f8'", b"[('a', '<f8', (2,))]")),
+    *((b"False", b"True"), (b"'shape'", b"'Shape'"), (b"(", b"(9"), (b"(", b"(0, ")),
+    *((b"(", b"(" * 60), (b"(", b"(" + b"1" * 100), (b"(", b"(1, " * 40), (b"(", b"(-")),
+)
+ODD_NPY_TEXTS = (
+    *(b"'", b'"', b"(", b")", b"[", b"]", b"{", b"}", b",", b":", b"-", b"L", b"#", b"\\"),
+    *(b"None", b"True", b"1e5", b"1j", b"9" * 30, b"-1", b"set()", b"f'{x}'", b"lambda: 0"),
+    *(b"__import__('os')", b"'V99999999999'", b"('<f8', (2, 3))", b"'(3, 3)f8'", b"\0", b"\n"),
+)
 
 
 def models() -> list[MixtureRegressor]:
@@ -59,9 +79,9 @@ def _two_joints() -> IdentifiedDynamics:
     )
 
 
-class Snapshots:
+class ModelFiles:
     """
-    Snapshot files of five models, damaged as bytes, as zip members or behind a valid checksum.
+    Files of five models, damaged as bytes, as zip, as .npy files or behind a valid checksum.
 
     Parameters
     ----------
@@ -69,38 +89,62 @@ class Snapshots:
         Where the file goes.
     """
 
-    name = "snapshot"
+    kind: Kind
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / "model.npz"
+        self._path = folder / "model"
         self._contents: list[bytes] = []
         self._parts = []
         for model in models():
-            model.save(self._path, {"joint_names": ["j1", "j2"], "recordings": ["/data/run1"]})
+            self.save(model)
             self._contents.append(self._path.read_bytes())
-            self._parts.append(read_snapshot(self._path))
+            header, arrays = read_file(self._path, self.kind)
+            copies = {name: np.array(array) for name, array in arrays.items()}
+            self._parts.append((header, copies))
+
+    def save(self, model: MixtureRegressor) -> None:
+        """Write the sound file of a model."""
+        raise NotImplementedError
+
+    def load(self) -> None:
+        """Load the input and use what came of it."""
+        raise NotImplementedError
 
     def write(self, rng: Generator) -> str:
         """Write the next input; the answer says of what kind it is."""
         number = int(rng.integers(len(self._contents)))
-        kind = pick(rng, ("bytes", "members", "header", "arrays", "arrays", "header and arrays"))
-        if kind == "bytes":
-            self._path.write_bytes(damage(self._contents[number], rng))
-            return kind
-        if kind == "members":
-            self._path.write_bytes(_with_damaged_member(self._contents[number], rng))
+        kind = pick(
+            rng, ("bytes", "zip", "members", "header", "arrays", "arrays", "header and arrays")
+        )
+        damaged = {"bytes": damage, "zip": _with_damaged_zip, "members": _with_damaged_member}
+        if kind in damaged:
+            self._path.write_bytes(damaged[kind](self._contents[number], rng))
             return kind
         header, arrays = self._parts[number]
-        header = {key: value for key, value in header.items() if key != "checksum"}
+        if "arrays" in kind:
+            header, arrays = self.with_odd_arrays(header, arrays, rng)
         if "header" in kind:
             header = odd_tree(header, rng)
-        if "arrays" in kind:
-            arrays = odd_arrays(arrays, rng)
         self._path.write_bytes(_packed(header, arrays))
         return kind
 
+    def with_odd_arrays(
+        self, header: dict[str, Any], arrays: dict[str, np.ndarray], rng: Generator
+    ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Change the arrays, and in the header what tells of them."""
+        return header, odd_arrays(arrays, rng)
+
+
+class Snapshots(ModelFiles):
+    """Snapshots, loaded, asked and saved again."""
+
+    name = "snapshot"
+    kind = SNAPSHOT
+
+    def save(self, model: MixtureRegressor) -> None:
+        model.save(self._path, {"joint_names": ["j1", "j2"], "recordings": ["/data/run1"]})
+
     def load(self) -> None:
-        """Load the input and use what came of it."""
         model = load_snapshot(self._path)
         scaling = model.regressors_.scaling
         X = scaling.location + scaling.scale * np.array([[0.0], [0.5], [-3.0], [100.0]])
@@ -117,14 +161,50 @@ class Snapshots:
             raise AssertionError(f"not saved again: {error}") from error
 
 
+class PredictorFiles(ModelFiles):
+    """Predictor files, mapped as a control loop does and asked."""
+
+    name = "predictor"
+    kind = PREDICTOR
+
+    def save(self, model: MixtureRegressor) -> None:
+        model.predictor().save(self._path)
+
+    def with_odd_arrays(
+        self, header: dict[str, Any], arrays: dict[str, np.ndarray], rng: Generator
+    ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        if rng.random() < 0.2:
+            return header, odd_arrays(arrays, rng)
+        parts = odd_arrays(separated(header["shapes"], arrays["values"]), rng)
+        shapes, values = concatenated(parts)
+        return {**header, "shapes": shapes}, {"values": values}
+
+    def load(self) -> None:
+        predictor = Predictor.open(self._path)
+        with np.errstate(all="ignore"):
+            for size in (0.0, 1.0, -100.0):
+                predictor(np.full(predictor.n_inputs, size))
+
+
 def _packed(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
-    """A file with a sound checksum, as `write_snapshot` makes it of what it does not refuse."""
-    header = json.loads(json.dumps(header))
+    """A file with a sound checksum, as `write_file` makes it of what it does not refuse."""
+    header = json.loads(json.dumps({**header, "checksum": None}))
+    arrays = {name: np.asarray(array, "<f8", order="C") for name, array in arrays.items()}
     header["checksum"] = _checksum(header, arrays)
     text = np.frombuffer(json.dumps(header).encode(), np.uint8)
     buffer = io.BytesIO()
-    np.savez(buffer, **{HEADER: text}, **arrays)
+    write_arrays(buffer, {HEADER: text, **arrays})
     return buffer.getvalue()
+
+
+def _with_damaged_zip(content: bytes, rng: Generator) -> bytes:
+    """Sound .npy files in a zip whose directory, or what precedes a member, is damaged."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        begin, end = archive.start_dir, len(content)
+        if rng.random() < 0.4:
+            begin = pick(rng, archive.infolist()).header_offset
+            end = begin + 80
+    return content[:begin] + damage(content[begin:end], rng) + content[end:]
 
 
 def _with_damaged_member(content: bytes, rng: Generator) -> bytes:
@@ -132,28 +212,13 @@ def _with_damaged_member(content: bytes, rng: Generator) -> bytes:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     name = pick(rng, list(members))
-    kind = rng.integers(3)
+    kind = rng.integers(4)
     if kind == 0:
-        members[name] = members[name][:128].replace(
-            *pick(
-                rng,
-                (
-                    (b"'<f8'", b"'|O' "),
-                    (b"'<f8'", b"'<f4'"),
-                    (b"False", b"True "),
-                    (b"(", b"(9"),
-                    (b"(", b"(0, "),
-                    (b"(", b"(" * 60),
-                    (b"(", b"(" + b"1" * 100),
-                    (b"'shape'", b"'Shape'"),
-                ),
-            )
-        ) + bytes(members[name][128:])
+        members[name] = damage(members[name][:128], rng) + members[name][128:]
     elif kind == 1:
-        head = damage(members[name][:128], rng)
-        members[name] = head + members[name][128:]
-    else:
         members[name] = damage(members[name], rng)
+    else:
+        members[name] = _with_odd_npy_header(members[name], rng)
     buffer = io.BytesIO()
     method = zipfile.ZIP_STORED if rng.random() < 0.9 else zipfile.ZIP_DEFLATED
     with zipfile.ZipFile(buffer, "w", method) as archive:
@@ -162,52 +227,24 @@ def _with_damaged_member(content: bytes, rng: Generator) -> bytes:
         if rng.random() < 0.1:
             for number in range(300):
                 archive.writestr(f"{number}.npy", b"")
+        if rng.random() < 0.1:
+            # The same array once more, under a name of its own.
+            twin = copy.copy(archive.getinfo(name))
+            twin.filename = "twin.npy"
+            archive.filelist.append(twin)
     return buffer.getvalue()
 
 
-class PredictorFiles:
-    """
-    Files that a control loop maps, damaged as bytes or with odd headers and arrays.
-
-    Parameters
-    ----------
-    folder
-        Where the file goes.
-    """
-
-    name = "predictor"
-
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / "model.predictor"
-        self._contents: list[bytes] = []
-        self._parts = []
-        for model in models():
-            model.predictor().save(self._path)
-            self._contents.append(self._path.read_bytes())
-            arrays, header = open_arrays(self._path)
-            copies = {name: np.array(array) for name, array in arrays.items()}
-            self._parts.append((header, copies))
-
-    def write(self, rng: Generator) -> str:
-        """Write the next input; the answer says of what kind it is."""
-        number = int(rng.integers(len(self._contents)))
-        kind = pick(rng, ("bytes", "shapes", "header", "arrays", "arrays"))
-        if kind == "bytes":
-            self._path.write_bytes(damage(self._contents[number], rng))
-        elif kind == "shapes":
-            magic, text, rest = self._contents[number].split(b"\n", 2)
-            tree = odd_tree(json.loads(text), rng)
-            self._path.write_bytes(b"\n".join([magic, json.dumps(tree).encode(), rest]))
+def _with_odd_npy_header(data: bytes, rng: Generator) -> bytes:
+    """An .npy file with something else in its header, of which the length is mostly right."""
+    end = 10 + int.from_bytes(data[8:10], "little")
+    text = bytearray(data[10:end])
+    for _ in range(int(rng.integers(1, 4))):
+        if rng.random() < 0.5:
+            old, new = pick(rng, ODD_REPLACEMENTS)
+            text = text.replace(old, new)
         else:
-            header, arrays = self._parts[number]
-            header = odd_tree(header, rng) if kind == "header" else header
-            arrays = odd_arrays(arrays, rng) if kind == "arrays" else arrays
-            write_arrays(self._path, arrays, header)
-        return kind
-
-    def load(self) -> None:
-        """Map the input and ask what came of it."""
-        predictor = Predictor.open(self._path)
-        with np.errstate(all="ignore"):
-            for size in (0.0, 1.0, -100.0):
-                predictor(np.full(predictor.n_inputs, size))
+            start = int(rng.integers(60))
+            text[start : start + int(rng.integers(8))] = pick(rng, ODD_NPY_TEXTS)
+    length = len(text) if rng.random() < 0.9 else int(pick(rng, (0, 64, 118, 65535)))
+    return data[:8] + length.to_bytes(2, "little") + bytes(text) + data[end:]

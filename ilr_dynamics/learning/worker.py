@@ -38,7 +38,7 @@ from ilr_dynamics.learning.protocol import (
 from ilr_dynamics.learning.report import LearningReport
 from ilr_dynamics.learning.settings import LearningSettings, load_compatible_snapshot
 from ilr_dynamics.process_lifetime import die_with_parent
-from ilr_dynamics.regression.files.snapshot_file import is_snapshot
+from ilr_dynamics.regression.files.model_file import SNAPSHOT, is_of_kind
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 
 __all__ = ["main", "run_job"]
@@ -188,7 +188,7 @@ def _target(uri: str, settings: LearningSettings, *, overwrite: bool = False) ->
         return target
     if not overwrite:
         raise SnapshotError(f"the snapshot {target} exists; expected a new name, or overwrite")
-    if not is_snapshot(target):
+    if not is_of_kind(target, SNAPSHOT):
         raise SnapshotError(
             f"the file {target} is not a snapshot, and only snapshots are overwritten; expected "
             "another name"

@@ -16,7 +16,7 @@ from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.blas_threads import one_blas_thread
 from ilr_dynamics.exceptions import InvalidParameterError
 from ilr_dynamics.regression.estimator import Estimator
-from ilr_dynamics.regression.files.snapshot_file import write_snapshot
+from ilr_dynamics.regression.files.model_file import SNAPSHOT, write_file
 from ilr_dynamics.regression.files.stored_knowledge import pack_knowledge
 from ilr_dynamics.regression.files.stored_parameters import pack_parameters
 from ilr_dynamics.regression.fitted_mixture import FittedMixture, check_coverage
@@ -304,7 +304,7 @@ class MixtureRegressor(FittedMixture, Estimator):
             "converged": self.converged_,
             "metadata": dict(self.metadata_ if metadata is None else metadata),
         }
-        write_snapshot(path, header, {**arrays, "lower_bounds": self.lower_bounds_})
+        write_file(path, SNAPSHOT, header, {**arrays, "lower_bounds": self.lower_bounds_})
 
 
 def _check_type(name: str, value: object, expected: type, *, exactly: bool = False) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.blas_threads import one_blas_thread
 from ilr_dynamics.exceptions import IlrDynamicsError, SnapshotError
-from ilr_dynamics.regression.files.snapshot_file import read_snapshot
+from ilr_dynamics.regression.files.model_file import SNAPSHOT, read_file
 from ilr_dynamics.regression.files.stored_knowledge import unpack_knowledge
 from ilr_dynamics.regression.files.stored_parameters import unpack_parameters
 from ilr_dynamics.regression.hilr import HILR
@@ -43,7 +43,7 @@ def load_snapshot(path: str | os.PathLike[str]) -> MixtureRegressor:
     SnapshotError
         If the file is missing, truncated, damaged, of a newer format, or not consistent in itself.
     """
-    header, arrays = read_snapshot(path)
+    header, arrays = read_file(path, SNAPSHOT)
     try:
         return _model(header, arrays)
     except (

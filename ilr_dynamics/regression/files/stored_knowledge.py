@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What was learned, as named arrays and a header: base distribution, statistics, transforms."""
+"""What was learned, as a header and named arrays: base distribution, statistics, transforms."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import numpy as np
 from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.regression.families.matrix_normal_wishart import MatrixNormalWishart
 from ilr_dynamics.regression.families.normal_wishart import NormalWishart
+from ilr_dynamics.regression.files.stored_transforms import pack_transforms, unpack_transforms
 from ilr_dynamics.regression.learner import Knowledge
 from ilr_dynamics.regression.mixture.hierarchy import HierarchicalPrior
 from ilr_dynamics.regression.mixture.mixture import MixturePrior
-from ilr_dynamics.regression.units.transforms import pack_transforms, unpack_transforms
 from ilr_dynamics.regression.validation import check_integer
 
 __all__ = ["pack_knowledge", "unpack_knowledge"]
@@ -61,7 +61,8 @@ def unpack_knowledge(
     LookupError, TypeError, ValueError, IlrDynamicsError
         If something is missing or does not fit together.
     """
-    prior, statistics, groups = _checked_state(arrays, hierarchical)
+    prior = _checked_prior(arrays, hierarchical)
+    statistics, groups = _checked_components(arrays, prior)
     transforms = unpack_transforms(
         header["transforms"],
         arrays,
@@ -74,12 +75,9 @@ def unpack_knowledge(
     return Knowledge(prior, statistics, groups, n_samples, transforms)
 
 
-def _checked_state(
-    arrays: Mapping[str, FloatArray], hierarchical: bool
-) -> tuple[MixturePrior, FloatArray, IndexArray]:
+def _checked_prior(arrays: Mapping[str, FloatArray], hierarchical: bool) -> MixturePrior:
     m = arrays["gate_mean"].shape[-1]
     d, q = arrays["regression_mean"].shape[1:]
-    p = q + d
     shapes = {
         "gate_mean": (1, m),
         "gate_kappa": (1,),
@@ -91,47 +89,59 @@ def _checked_state(
         "regression_dof": (1,),
         "concentration": (1,),
     }
-    for name, shape in shapes.items():
-        if arrays[name].shape != shape:
-            raise ValueError(f"{name} has shape {arrays[name].shape}, expected {shape}")
-    for name in ("gate_inverse_scale", "regression_column_precision", "regression_inverse_scale"):
-        if np.any(arrays[name] != np.swapaxes(arrays[name], 1, 2)):
-            raise ValueError(f"{name} is not symmetric")
     lowest = {
         "gate_kappa": 0.0,
         "gate_dof": m - 1.0,
         "regression_dof": d + 1.0,
         "concentration": 0.0,
     }
+    if hierarchical:
+        shapes["upper"], lowest["upper"] = (2,), 0.0
+    for name, shape in shapes.items():
+        _check_shape(name, arrays[name], shape)
+    for name in ("gate_inverse_scale", "regression_column_precision", "regression_inverse_scale"):
+        _check_symmetric(name, arrays[name])
     for name, bound in lowest.items():
-        if not arrays[name][0] > bound:
-            raise ValueError(f"{name} is {arrays[name][0]}, expected more than {bound}")
-    prior = MixturePrior(
+        if not np.all(arrays[name] > bound):
+            raise ValueError(f"{name} is {arrays[name].tolist()}, expected more than {bound}")
+    families = (
         NormalWishart(*(arrays[f"gate_{name}"] for name in GATE)),
         MatrixNormalWishart(*(arrays[f"regression_{name}"] for name in REGRESSION)),
-        float(arrays["concentration"][0]),
     )
+    concentration = float(arrays["concentration"][0])
     if hierarchical:
-        if arrays["upper"].shape != (2,) or not np.all(arrays["upper"] > 0.0):
-            raise ValueError("upper must hold a concentration and a strength above 0")
-        prior = HierarchicalPrior(
-            prior.gate, prior.regression, prior.concentration, *map(float, arrays["upper"])
-        )
-    statistics = arrays["statistics"]
-    if statistics.ndim != 3 or statistics.shape[1:] != (p, p) or statistics.shape[0] == 0:
-        raise ValueError(f"statistics has shape {statistics.shape}, expected (K, {p}, {p})")
-    if np.any(statistics != np.swapaxes(statistics, 1, 2)):
-        raise ValueError("the statistics of a component are not symmetric")
+        return HierarchicalPrior(*families, concentration, *map(float, arrays["upper"]))
+    return MixturePrior(*families, concentration)
+
+
+def _checked_components(
+    arrays: Mapping[str, FloatArray], prior: MixturePrior
+) -> tuple[FloatArray, IndexArray]:
+    """Statistics (K, p, p) and groups (K,)."""
+    p = prior.n_regressors + prior.n_outputs
+    statistics, groups = arrays["statistics"], arrays["groups"].astype(np.intp)
+    n = max(1, len(statistics))
+    _check_shape("statistics", statistics, (n, p, p))
+    _check_shape("groups", groups, (n,))
+    _check_symmetric("statistics", statistics)
     spectra = np.linalg.eigvalsh(statistics)
     if np.any(spectra[:, 0] < -ROUNDING * spectra[:, -1]):
         raise ValueError("the statistics of a component are not positive semidefinite")
-    groups = arrays["groups"].astype(np.intp)
-    if groups.shape != statistics.shape[:1] or np.any(groups != arrays["groups"]):
-        raise ValueError(f"groups must hold {statistics.shape[0]} integers")
-    counts = prior.counts(statistics)
-    order, ordered_groups = prior.arrange(statistics, groups, groups.size)
-    if np.any(counts < 0.0) or np.any(order != np.arange(groups.size)):
+    if np.any(groups != arrays["groups"]):
+        raise ValueError(f"groups must hold {n} integers")
+    order, ordered_groups = prior.arrange(statistics, groups, n)
+    if np.any(prior.counts(statistics) < 0.0) or np.any(order != np.arange(n)):
         raise ValueError("the counts of the components must not be negative and must fall")
     if np.any(ordered_groups != groups):
         raise ValueError("the groups of the components must be numbered in their order")
-    return prior, statistics, groups
+    return statistics, groups
+
+
+def _check_shape(name: str, array: FloatArray | IndexArray, shape: tuple[int, ...]) -> None:
+    if array.shape != shape:
+        raise ValueError(f"{name} has shape {array.shape}, expected {shape}")
+
+
+def _check_symmetric(name: str, matrices: FloatArray) -> None:
+    if np.any(matrices != np.swapaxes(matrices, 1, 2)):
+        raise ValueError(f"{name} is not symmetric")

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.exceptions import InvalidDataError, SnapshotError
 from ilr_dynamics.regression.families.quadratic_forms import upper_triangle
-from ilr_dynamics.regression.files.packed_arrays import open_arrays, write_arrays
-from ilr_dynamics.regression.files.predictor_arrays import pack_predictor, unpack_predictor
+from ilr_dynamics.regression.files.model_file import PREDICTOR, read_file, write_file
+from ilr_dynamics.regression.files.stored_predictor import pack_predictor, unpack_predictor
 from ilr_dynamics.regression.prediction.gate import Gate, products_of
 from ilr_dynamics.regression.prediction.predictive_mixture import PredictiveMixture
 from ilr_dynamics.regression.prediction.pruning import PruningBounds
@@ -198,7 +198,7 @@ class Predictor:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a file that `open` maps into memory."""
-        write_arrays(path, *pack_predictor(*self._parts))
+        write_file(path, PREDICTOR, *pack_predictor(*self._parts))
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Predictor:
@@ -210,12 +210,12 @@ class Predictor:
         SnapshotError
             If the file is missing or damaged, or what it holds predicts nothing finite.
         """
-        arrays, header = open_arrays(path)
+        header, arrays = read_file(path, PREDICTOR)
         # Overflow shows in a prediction.
         with np.errstate(all="ignore"):
             try:
-                parts = unpack_predictor(arrays, header)
-            except (LookupError, TypeError, ValueError) as error:
+                parts = unpack_predictor(header, arrays)
+            except (LookupError, TypeError, ValueError, OverflowError) as error:
                 raise SnapshotError(f"the file {path} makes no predictor: {error}") from error
             predictor = cls(*parts)
             found = predictor.query(predictor._inputs.location)

@@ -86,7 +86,8 @@ class PruningBounds:
     @cached_property
     def unbounded(self) -> IndexArray:
         """Components whose distance has no bound, which tells nothing of who is near."""
-        return np.flatnonzero(~self.coefficients[:, :-1].any(axis=1))
+        # The square of the first coordinate counts in every bound.
+        return np.flatnonzero(self.coefficients[:, 0] == 0.0)
 
     @property
     def log_margin(self) -> float:

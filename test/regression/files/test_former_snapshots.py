@@ -18,8 +18,13 @@ from ilr_dynamics.regression import (
     TwoLevelPrior,
     load_snapshot,
 )
-from ilr_dynamics.regression.files.packed_arrays import open_arrays, write_arrays
-from ilr_dynamics.regression.files.snapshot_file import read_snapshot, write_snapshot
+from ilr_dynamics.regression.files.model_file import (
+    PREDICTOR,
+    SNAPSHOT,
+    read_file,
+    write_file,
+)
+from ilr_dynamics.regression.files.stored_predictor import concatenated, separated
 
 PARAMETERS = {
     "n_components": 6,
@@ -115,11 +120,11 @@ def of_before(transforms):
 
 def rewrite_as_before(path, parameters, **changes):
     """Let a snapshot have the header and the arrays that it would have had before."""
-    header, arrays = read_snapshot(path)
+    header, arrays = read_file(path, SNAPSHOT)
     header = {k: v for k, v in header.items() if k not in ("format", "version", "checksum")}
     header["parameters"] = parameters
     header["transforms"] = {**of_before(header["transforms"]), **changes}
-    write_snapshot(path, header, renamed(arrays))
+    write_file(path, SNAPSHOT, header, renamed(arrays))
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -177,16 +182,19 @@ def test_odd_values_in_files_of_before_are_refused_or_have_no_effect(
         load_snapshot(path)
 
 
-def test_a_predictor_file_of_before_is_refused_and_not_misread(motion, tmp_path):
+def test_a_predictor_file_with_names_of_before_is_refused_and_not_misread(motion, tmp_path):
     path = tmp_path / "model.predictor"
     ILR(3, global_model=LinearGlobalModel(), learn_residual=True).fit(*motion).predictor().save(
         path
     )
-    mapped, header = open_arrays(path)
-    content = {name: array.copy() for name, array in renamed(mapped).items()}
-    write_arrays(path, content, of_before(header))
-    with pytest.raises(SnapshotError, match="its arrays do not fit together.*fallback"):
-        Predictor.open(path)
-    write_arrays(path, content, {**of_before(header), "prior_mean": "linear"})
-    with pytest.raises(SnapshotError, match="has a prior mean function"):
-        Predictor.open(path)
+    header, arrays = read_file(path, PREDICTOR)
+    shapes, values = concatenated(renamed(separated(header["shapes"], arrays["values"])))
+    before = of_before(header["transforms"])
+    for transforms, message in (
+        (before, "its arrays do not fit together.*fallback"),
+        ({**before, "prior_mean": "linear"}, "has a prior mean function"),
+    ):
+        header = {"transforms": transforms, "shapes": shapes}
+        write_file(path, PREDICTOR, header, {"values": values})
+        with pytest.raises(SnapshotError, match=message):
+            Predictor.open(path)

@@ -12,7 +12,7 @@ from ilr_dynamics.regression import (
     Scaling,
     load_snapshot,
 )
-from ilr_dynamics.regression.files.snapshot_file import read_snapshot, write_snapshot
+from ilr_dynamics.regression.files.model_file import SNAPSHOT, read_file, write_file
 
 METADATA = {
     "joint_names": ["j1", "jö"],
@@ -93,14 +93,14 @@ def test_parameters_of_numpy_come_back_as_pythons_and_generators_as_none(motion,
 
 def rewritten(path, header=None, arrays=None, without=()):
     """Write the snapshot again, changed and with a checksum that fits."""
-    old_header, old_arrays = read_snapshot(path)
+    old_header, old_arrays = read_file(path, SNAPSHOT)
     kept = {k: v for k, v in old_header.items() if k not in ("format", "version", "checksum")}
     new_header = {**kept, **(header or {})}
     new_arrays = {**old_arrays, **(arrays or {})}
     for name in without:
         new_header.pop(name, None)
         new_arrays.pop(name, None)
-    write_snapshot(path, new_header, new_arrays)
+    write_file(path, SNAPSHOT, new_header, new_arrays)
     return path
 
 
@@ -150,7 +150,7 @@ def test_arrays_that_do_not_fit_together_are_refused(path, arrays):
     ],
 )
 def test_matrices_that_are_not_symmetric_are_refused(path, name):
-    matrices = read_snapshot(path)[1][name]
+    matrices = read_file(path, SNAPSHOT)[1][name]
     matrices[0, 0, 1] += 0.01 * matrices[0, 0, 0]
     with pytest.raises(SnapshotError, match="not symmetric"):
         load_snapshot(rewritten(path, arrays={name: matrices}))
@@ -159,7 +159,7 @@ def test_matrices_that_are_not_symmetric_are_refused(path, name):
 @pytest.mark.parametrize("name", ["lower_bounds", "input_location", "statistics", "gate_mean"])
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_values_that_are_not_finite_are_refused(path, name, value):
-    array = read_snapshot(path)[1][name]
+    array = read_file(path, SNAPSHOT)[1][name]
     array.flat[0] = value
     with pytest.raises(SnapshotError, match=f"{name}.*finite"):
         load_snapshot(rewritten(path, arrays={name: array}))
@@ -175,7 +175,7 @@ def hierarchy(motion):
 def test_models_that_predict_nothing_finite_are_refused(model, hierarchy, tmp_path, name, value):
     for learned in (model, hierarchy):
         learned.save(tmp_path / "model.npz")
-        array = np.full_like(read_snapshot(tmp_path / "model.npz")[1][name], value)
+        array = np.full_like(read_file(tmp_path / "model.npz", SNAPSHOT)[1][name], value)
         # LAPACK's Cholesky factorisation refuses NaN itself; OpenBLAS's lets it through.
         with pytest.raises(SnapshotError, match="not finite|not positive definite"):
             load_snapshot(rewritten(tmp_path / "model.npz", arrays={name: array}))
@@ -200,7 +200,7 @@ def test_a_model_of_which_a_control_loop_could_ask_nothing_is_refused(model, tmp
     ids=["reversed", "halves", "one"],
 )
 def test_groups_that_do_not_fit_the_components_are_refused(path, change):
-    groups = read_snapshot(path)[1]["groups"]
+    groups = read_file(path, SNAPSHOT)[1]["groups"]
     with pytest.raises(SnapshotError, match="not consistent in itself.*groups"):
         load_snapshot(rewritten(path, arrays={"groups": change(groups)}))
 

@@ -1,8 +1,10 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 import copy
+import json
 import pickle
 import tracemalloc
+from dataclasses import fields
 from itertools import product
 
 import numpy as np
@@ -13,7 +15,8 @@ from hypothesis.extra.numpy import arrays
 
 from ilr_dynamics.exceptions import InvalidDataError, SnapshotError
 from ilr_dynamics.regression import Predictor
-from ilr_dynamics.regression.files.packed_arrays import open_arrays, write_arrays
+from ilr_dynamics.regression.files.model_file import PREDICTOR, read_file, write_file
+from ilr_dynamics.regression.files.stored_predictor import concatenated, separated
 
 NEAR_AND_FAR = [(3.2, 150.0), (3.9, -20.0), (3.0, 0.0), (2.0, 500.0), (-40.0, 9e3), (1e6, -1e8)]
 
@@ -147,12 +150,23 @@ def file(predictor, tmp_path):
     return path
 
 
+def content_of(file):
+    """Header on transforms and copies of the arrays of a predictor file."""
+    header, arrays = read_file(file, PREDICTOR)
+    content = separated(header["shapes"], arrays["values"])
+    return header["transforms"], {name: array.copy() for name, array in content.items()}
+
+
+def rewrite(file, transforms, content):
+    shapes, values = concatenated(content)
+    write_file(file, PREDICTOR, {"transforms": transforms, "shapes": shapes}, {"values": values})
+
+
 @pytest.mark.parametrize(
     "change", ["missing", "missing_component", "extra", "shape", "inputs", "outputs"]
 )
 def test_files_that_make_no_predictor_are_refused(file, change):
-    mapped, header = open_arrays(file)
-    content = {name: array.copy() for name, array in mapped.items()}
+    header, content = content_of(file)
     if change == "missing":
         del content["input_scale"]
     elif change == "missing_component":
@@ -164,7 +178,7 @@ def test_files_that_make_no_predictor_are_refused(file, change):
     else:
         for name in ("location", "scale"):
             content[f"{change[:-1]}_{name}"] = np.ones(3)
-    write_arrays(file, content, header)
+    rewrite(file, header, content)
     with pytest.raises(SnapshotError, match="makes? no predictor"):
         Predictor.open(file)
 
@@ -182,9 +196,8 @@ def test_files_that_make_no_predictor_are_refused(file, change):
     ids=str,
 )
 def test_headers_that_make_no_predictor_are_refused(file, change):
-    mapped, header = open_arrays(file)
-    content = {name: array.copy() for name, array in mapped.items()}
-    write_arrays(file, content, {**header, **change})
+    header, content = content_of(file)
+    rewrite(file, {**header, **change}, content)
     with pytest.raises(SnapshotError):
         Predictor.open(file)
 
@@ -197,41 +210,106 @@ def test_headers_that_make_no_predictor_are_refused(file, change):
     ],
 )
 def test_files_that_predict_nothing_finite_are_refused(file, name, value):
-    mapped, header = open_arrays(file)
-    content = {key: array.copy() for key, array in mapped.items()}
+    header, content = content_of(file)
     content[name][:] = value
-    write_arrays(file, content, header)
+    rewrite(file, header, content)
     with pytest.raises(SnapshotError, match="makes no predictor"):
         Predictor.open(file)
 
 
 def test_a_file_whose_spread_overflows_is_refused(file):
-    mapped, header = open_arrays(file)
-    content = {key: array.copy() for key, array in mapped.items()}
+    header, content = content_of(file)
     content["maps"][::2], content["maps"][1::2] = 1e300, -1e300
-    write_arrays(file, content, header)
+    rewrite(file, header, content)
     with pytest.raises(SnapshotError, match="makes no predictor"):
         Predictor.open(file)
 
 
 @pytest.mark.parametrize("kind", ["feature", "input", "output"])
 def test_files_with_scalings_that_are_not_finite_are_refused(file, kind):
-    mapped, header = open_arrays(file)
-    content = {key: array.copy() for key, array in mapped.items()}
+    header, content = content_of(file)
     content[f"{kind}_location"] = content[f"{kind}_scale"] = np.full(2, np.nan)
-    write_arrays(file, content, header)
+    rewrite(file, header, content)
     with pytest.raises(SnapshotError, match="makes no predictor"):
         Predictor.open(file)
 
 
 @pytest.mark.parametrize("name", ["features", "degree", "global_model"])
 def test_a_header_without_a_part_is_refused(file, name):
-    mapped, header = open_arrays(file)
-    content = {name: array.copy() for name, array in mapped.items()}
+    header, content = content_of(file)
     del header[name]
-    write_arrays(file, content, header)
+    rewrite(file, header, content)
     with pytest.raises(SnapshotError, match=name):
         Predictor.open(file)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [3, None, "7", [-1], [1.5], ["2"], [[2]], [2**70], [0, 2**70], [0, 2**62, 4], [1] * 70, []],
+    ids=str,
+)
+@pytest.mark.parametrize("name", ["dofs", "log_constants", "output_scale", "surplus"])
+def test_shapes_that_no_predictor_has_are_refused(file, name, shape):
+    header, arrays = read_file(file, PREDICTOR)
+    header["shapes"][name] = shape
+    write_file(file, PREDICTOR, header, arrays)
+    with pytest.raises(SnapshotError, match="makes no predictor"):
+        Predictor.open(file)
+
+
+@pytest.mark.parametrize("shapes", [None, [1, 2], [["dofs", [3]]], "shapes", {}, 5], ids=str)
+def test_a_header_without_shapes_by_name_is_refused(file, shapes):
+    header, arrays = read_file(file, PREDICTOR)
+    write_file(file, PREDICTOR, {**header, "shapes": shapes}, arrays)
+    with pytest.raises(SnapshotError, match="makes no predictor"):
+        Predictor.open(file)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda values: {},
+        lambda values: {"value": values},
+        lambda values: {"values": values[:-60]},
+        lambda values: {"values": np.stack([values, values], axis=1)},
+        lambda values: {"values": np.array(1.0)},
+    ],
+    ids=["missing", "other name", "shorter", "matrix", "number"],
+)
+def test_values_that_are_not_those_of_the_shapes_are_refused(file, change):
+    header, arrays = read_file(file, PREDICTOR)
+    write_file(file, PREDICTOR, header, change(arrays["values"].copy()))
+    with pytest.raises(SnapshotError, match="makes no predictor"):
+        Predictor.open(file)
+
+
+def test_mapped_arrays_are_aligned_and_no_copies(file):
+    _, arrays = read_file(file, PREDICTOR)
+    mixture, transforms, pruning = Predictor.open(file)._parts
+    taken = [getattr(part, field.name) for part in (mixture, pruning) for field in fields(part)]
+    assert len(taken) == 9
+    for array in (*taken, transforms.outputs.location, transforms.regressors.scaling.scale):
+        assert array.ctypes.data % 64 == 0
+        assert array.flags.c_contiguous
+        assert not array.flags.writeable
+        assert not array.flags.owndata
+
+
+def test_arrays_of_any_shape_are_separated_as_they_were_concatenated():
+    content = {
+        "matrix": np.arange(15.0).reshape(3, 5),
+        "transposed": np.arange(12.0).reshape(3, 4).T,
+        "empty": np.zeros((0, 7)),
+        "number": np.array(3.5),
+        "special": np.array([np.nan, -np.inf, 5e-324]),
+    }
+    shapes, values = concatenated(content)
+    found = separated(json.loads(json.dumps(shapes)), values)
+    assert list(found) == list(content)
+    for name, array in content.items():
+        np.testing.assert_array_equal(found[name], array)
+        assert found[name].shape == array.shape
+        assert np.shares_memory(found[name], values) or array.size == 0
 
 
 def test_a_folder_that_is_missing_is_told(predictor, tmp_path):

@@ -1,0 +1,106 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Predictors as a header and arrays, and back.
+
+All arrays lie one after the other in a single one, and the header has their shapes: to parse the
+header of one array takes NumPy longer than the rest of a control loop's change of models.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.regression.files.stored_transforms import (
+    pack_transforms,
+    transform_arrays,
+    unpack_transforms,
+)
+from ilr_dynamics.regression.prediction.predictive_mixture import PredictiveMixture
+from ilr_dynamics.regression.prediction.pruning import PruningBounds
+from ilr_dynamics.regression.units.transforms import Transforms
+
+__all__ = ["concatenated", "pack_predictor", "separated", "unpack_predictor"]
+
+PRUNING = "pruning_"
+# Floats of a cache line, on which each array begins.
+ALIGNMENT = 8
+
+
+def pack_predictor(
+    mixture: PredictiveMixture, transforms: Transforms, pruning: PruningBounds
+) -> tuple[dict[str, Any], dict[str, FloatArray]]:
+    """Header, of what JSON can hold, and arrays by name; SnapshotError if none can be made."""
+    arrays: dict[str, FloatArray] = {}
+    for prefix, part in (("", mixture), (PRUNING, pruning)):
+        for field in fields(part):
+            arrays[prefix + field.name] = getattr(part, field.name)
+    header, parts = pack_transforms(transforms)
+    shapes, values = concatenated({**arrays, **parts})
+    return {"transforms": header, "shapes": shapes}, {"values": values}
+
+
+def unpack_predictor(
+    header: Mapping[str, Any], arrays: Mapping[str, FloatArray]
+) -> tuple[PredictiveMixture, Transforms, PruningBounds]:
+    """
+    Take the parts of a predictor from what `pack_predictor` made of them, as views.
+
+    Raises
+    ------
+    LookupError, TypeError, ValueError, OverflowError
+        If something is missing or does not fit together.
+    SnapshotError
+        If the global model is of a class that is not known here.
+    """
+    arrays = separated(header["shapes"], arrays["values"])
+    shapes = {name: array.shape for name, array in arrays.items()}
+    n, d, q = (*shapes.get("maps", ()), 0, 0, 0)[:3]
+    transforms = unpack_transforms(header["transforms"], arrays, n_regressors=q, n_outputs=d)
+    m = transforms.regressors.n_inputs
+    c = shapes.get(PRUNING + "projection", (0,))[0]
+    of_mixture = {
+        "log_constants": (n,),
+        "exponents": (n,),
+        "distance_coefficients": (n, (m + 1) * (m + 2) // 2),
+        "maps": (n, d, q),
+        "widening_coefficients": (n, q * (q + 1) // 2),
+        "noise_shapes": (n, d, d),
+        "dofs": (n,),
+    }
+    of_pruning = {
+        PRUNING + "projection": (c, m + 1),
+        PRUNING + "coefficients": (n, c * (c + 1) // 2),
+    }
+    of_transforms = {name: array.shape for name, array in transform_arrays(transforms).items()}
+    if shapes != of_mixture | of_pruning | of_transforms:
+        raise ValueError(f"its arrays do not fit together: {shapes}")
+    return (
+        PredictiveMixture(**{name: arrays[name] for name in of_mixture}),
+        transforms,
+        PruningBounds(*(arrays[name] for name in of_pruning)),
+    )
+
+
+def concatenated(arrays: Mapping[str, FloatArray]) -> tuple[dict[str, list[int]], FloatArray]:
+    """Shapes by name and all values in one array (n,), each beginning on a cache line."""
+    parts = [np.zeros(0)]
+    for array in arrays.values():
+        parts += [array.ravel(), np.zeros(-array.size % ALIGNMENT)]
+    return {name: list(array.shape) for name, array in arrays.items()}, np.concatenate(parts)
+
+
+def separated(shapes: Mapping[str, list[int]], values: FloatArray) -> dict[str, FloatArray]:
+    """Views, of these shapes, of the arrays that `concatenated` made one of."""
+    arrays, begin = {}, 0
+    for name, shape in dict(shapes).items():
+        size = math.prod(shape)
+        arrays[name] = values[begin : begin + size].reshape(shape)
+        begin += size + -size % ALIGNMENT
+    return arrays
