@@ -3,8 +3,9 @@
 """
 Predictors as a header and arrays, and back.
 
-All arrays lie one after the other in a single one, and the header has their shapes: to parse the
-header of one array takes NumPy longer than the rest of a control loop's change of models.
+All arrays lie one after the other in a single one, and the header has their shapes. NumPy takes
+13 us to parse the header of an array: for thirty of them, longer than a control loop takes for
+all else when it takes over a model.
 """
 
 from __future__ import annotations
