@@ -83,11 +83,11 @@ def torque_findings(evidence: Evidence, torque_limit: FloatArray | None) -> Iter
         Nm.
     """
     yield from _saturation(evidence, torque_limit)
-    constant = list(constant_torques(evidence))
-    yield from constant
-    if constant or evidence.terms is None:
+    impossible = list(constant_torques(evidence))
+    impossible += _beyond(evidence, torque_limit)
+    if evidence.terms is None:
+        yield from impossible
         return
-    beyond = _beyond(evidence, torque_limit)
     fits = joint_fits(evidence)
     delay, spread = find_delay(evidence, fits)
     unusual = _is_unusual(evidence, delay, spread)
@@ -99,10 +99,11 @@ def torque_findings(evidence: Evidence, torque_limit: FloatArray | None) -> Iter
     clear_enough = CERTAIN if best.kind == "position_offset" else CLEAR
     explained = described.score - best.score > clear_enough and better > BETTER
     left = _left(evidence, best, likely)
-    if beyond is not None:
-        # Of a strong joint under a weak one's name, torques are in Nm.
+    if impossible:
+        # Under a weak joint's name a strong one's torque is beyond the limit, and the weak one's
+        # nearly nothing under the strong one's.
         swapped = explained and best.kind == "permuted_joints" and left.max() < LEFT
-        yield _exchanged(evidence, best, described) if swapped else beyond
+        yield from [_exchanged(evidence, best, described)] if swapped else impossible
         return
     if explained and best.kind in EXCHANGED and left.max() >= LEFT:
         yield _not_as_described(evidence, best, left)
@@ -175,19 +176,19 @@ def _blocks(torque: Measured) -> Iterator[slice]:
     return (slice(start, start + BLOCK) for start in range(0, len(torque), BLOCK))
 
 
-def _beyond(evidence: Evidence, limit: FloatArray | None) -> Finding | None:
+def _beyond(evidence: Evidence, limit: FloatArray | None) -> Iterator[Finding]:
     """Say that most torques are larger than the drives can give."""
     if limit is None:
-        return None
+        return
     recorded = evidence.recording.torque
     beyond = [
         (np.abs(recorded[rows]) >= limit.astype(recorded.dtype)).any(axis=1)
         for rows in _blocks(recorded)
     ]
     if np.concatenate(beyond).mean() <= MOST:
-        return None
+        return
     largest = float((np.maximum(recorded.max(axis=0), -recorded.min(axis=0)) / limit).max())
-    return Finding(
+    yield Finding(
         "effort_scale",
         Severity.ERROR,
         f"most torques are beyond their limits, up to {largest:.3g} times",
