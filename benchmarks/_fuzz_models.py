@@ -247,4 +247,4 @@ def _with_odd_npy_header(data: bytes, rng: Generator) -> bytes:
             start = int(rng.integers(60))
             text[start : start + int(rng.integers(8))] = pick(rng, ODD_NPY_TEXTS)
     length = len(text) if rng.random() < 0.9 else int(pick(rng, (0, 64, 118, 65535)))
-    return data[:8] + length.to_bytes(2, "little") + bytes(text) + data[end:]
+    return data[:8] + (length % (1 << 16)).to_bytes(2, "little") + bytes(text) + data[end:]

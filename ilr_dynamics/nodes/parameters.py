@@ -1,8 +1,9 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The parameters of all nodes: to add one, add a row.
+"""The parameters of all nodes.
 
-config/wam4.yaml and wam7.yaml give their values for the WAM.
+To add one, add a row here, its value in config/wam4.yaml and config/wam7.yaml, and take it where
+it becomes a setting (`settings`).
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from ilr_dynamics.regression.inference.sample_weights import effective_sample_we
 from ilr_dynamics.regression.inference.stochastic import StochasticInference
 from ilr_dynamics.regression.linear_global_model import LinearGlobalModel
 from ilr_dynamics.regression.mixture.prior import Prior, TwoLevelPrior
+from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 from ilr_dynamics.regression.prediction.predictor import Prediction, Predictor
 from ilr_dynamics.regression.units.features import register_features
 from ilr_dynamics.regression.units.scaling import Scaling
@@ -25,6 +26,7 @@ __all__ = [
     "GlobalModel",
     "GlobalPrediction",
     "LinearGlobalModel",
+    "MixtureRegressor",
     "Prediction",
     "Predictor",
     "Prior",

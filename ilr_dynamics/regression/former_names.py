@@ -86,8 +86,8 @@ def present_parameters(
     for name, value in values.items():
         if name in FORMER_NAMES:
             warnings.warn(
-                f"the parameter {name} of {owner} is called {FORMER_NAMES[name]} now: pass it "
-                "within its group, or to set_params under this name",
+                f"the parameter {name} of {owner} is called {FORMER_NAMES[name]} now; what has __ "
+                "in its name is passed within its group, or to set_params",
                 DeprecationWarning,
                 stacklevel=3,
             )

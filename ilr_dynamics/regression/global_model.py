@@ -59,19 +59,31 @@ class GlobalModel(ABC):
 
     Instances are never changed: `updated` returns a new one. A subclass with a `name` is found
     again by that name when a snapshot is loaded; the program that loads it must have imported the
-    subclass.
+    subclass. The nodes and their learner import those of the package only.
     """
 
     name: ClassVar[str]
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        if "name" in cls.__dict__:
-            _CLASSES[cls.name] = cls
+        if "name" not in cls.__dict__:
+            return
+        known = _CLASSES.get(cls.name)
+        # One that is defined again, as in a notebook, takes the place of its former self.
+        if known is not None and known.__qualname__ != cls.__qualname__:
+            raise TypeError(
+                f"the name {cls.name!r} is that of {known.__module__}.{known.__qualname__}; "
+                f"expected another one for {cls.__qualname__}"
+            )
+        _CLASSES[cls.name] = cls
 
     @abstractmethod
     def updated(self, X: FloatArray, Y: FloatArray, weights: FloatArray) -> Self:
-        """Return what is known after further samples X (n, m), Y (n, d) of these weights (n,)."""
+        """
+        Return what is known after further samples X (n, m), Y (n, d) of these weights (n,).
+
+        In physical units; it comes before the first `predict`.
+        """
 
     @abstractmethod
     def discounted(self, factor: float) -> Self:

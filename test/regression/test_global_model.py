@@ -342,3 +342,10 @@ def test_a_class_that_could_not_be_found_again_is_not_saved(motion, line, tmp_pa
         with pytest.raises(SnapshotError, match="Altered cannot be saved"):
             write(tmp_path / "model")
     assert not (tmp_path / "model").exists()
+
+
+def test_a_name_that_another_class_has_is_refused():
+    with pytest.raises(TypeError, match="'linear' is that of .*LinearGlobalModel"):
+
+        class Line(GlobalModel):
+            name = "linear"

@@ -17,7 +17,12 @@ from scipy.special import betaln, digamma
 
 from ilr_dynamics.arrays import FloatArray
 
-__all__ = ["expected_log_weights", "log_evidence", "log_expected_weights"]
+__all__ = [
+    "expected_log_remainders",
+    "expected_log_weights",
+    "log_evidence",
+    "log_expected_weights",
+]
 
 
 def _stick_posteriors(counts: FloatArray, concentration: float) -> tuple[FloatArray, FloatArray]:

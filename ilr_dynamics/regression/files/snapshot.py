@@ -46,6 +46,8 @@ def load_snapshot(path: str | os.PathLike[str]) -> MixtureRegressor:
     header, arrays = read_file(path, SNAPSHOT)
     try:
         return _model(header, arrays)
+    except SnapshotError as error:
+        raise SnapshotError(f"the snapshot {path} cannot be loaded: {error}") from error
     except (
         LookupError,
         TypeError,

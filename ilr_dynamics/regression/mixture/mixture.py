@@ -135,7 +135,7 @@ class MixturePrior:
         Returns
         -------
         order : (n_kept,)
-            IndexArray of the `n_kept` largest components.
+            Numbers of the `n_kept` largest components.
         groups : (n_kept,)
             Their groups, numbered anew.
         """

@@ -135,7 +135,7 @@ def _normalised(log_weights: FloatArray) -> FloatArray:
 
 
 def products_of(z: FloatArray, pairs: tuple[IndexArray, IndexArray]) -> FloatArray:
-    """Products of all pairs of entries of one vector; see `products.pairwise_products`."""
+    """Products of all pairs of entries of one vector; see `quadratic_forms.pairwise_products`."""
     products = z.take(pairs[0])
     products *= z.take(pairs[1])
     return products

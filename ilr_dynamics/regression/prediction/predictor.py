@@ -28,7 +28,7 @@ __all__ = ["Prediction", "Predictor"]
 # Weight of the unseen component up to which the global model, which costs as much as all local
 # models together, is left out: its mean may then be a hundred deviations away and make no
 # difference.
-NEGLIGIBLE = 1e-9
+GLOBAL_MODEL_WEIGHT = 1e-9
 
 
 class Prediction(NamedTuple):
@@ -59,9 +59,9 @@ class Predictor:
     Mean prediction and spread at one input, in the order of operations that is fastest for one.
 
     Most components are ruled out by a bound (`gate`); only what is left is looked at. What is
-    left out of those with samples weighs less than 1e-18 of the mixture, so that the mean is off
-    by at most that share of the distance between two local predictions, and the variance by that
-    share of its square and of the largest variance. The unseen component is always evaluated.
+    left out of those with samples weighs less than `pruning.NEGLIGIBLE_WEIGHT`, so that the mean
+    is off by at most that share of the distance between two local predictions, and the variance by
+    that share of its square and of the largest variance. The unseen component is always evaluated.
 
     NumPy's calls cost as much as what they do, so there are as few as possible: arrays are worked
     on in place, and methods are called where functions of the same name would only look for them.
@@ -149,7 +149,7 @@ class Predictor:
         # The unseen component is the last of all, and of the chosen ones.
         unseen_weight = float(weights[-1])
         if model is not None:
-            if unseen_weight > NEGLIGIBLE:
+            if unseen_weight > GLOBAL_MODEL_WEIGHT:
                 prediction = model.predict(x[None])
                 residual = -self._outputs.location
                 if self._learn_residual:

@@ -4,8 +4,8 @@
 Predictions for many inputs, in clusters of near inputs that share the components that matter.
 
 The bounds of `pruning` are one matrix product for all inputs of a cluster, and so is what
-the components say that are left. Of 1,745 they leave three or four to each of 64 inputs and eighty
-to all of them.
+the components say that are left. Of 1,745 components three or four remain for an input, eighty for
+a cluster of 64.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def pruned_predictions(
     """
     What the components of a mixture say that matter, to some inputs near each other at a time.
 
-    What is left out weighs less than 1e-18 of the mixture at any of them. The last component, the
-    unseen one, always stays.
+    What is left out weighs less than `pruning.NEGLIGIBLE_WEIGHT` at any of them. The last
+    component, the unseen one, always stays.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class InputCluster:
 
 
 def input_clusters(mixture: PredictiveMixture, U: FloatArray) -> Iterator[InputCluster]:
-    """Part regressors (n, q) into input_clusters; see `pruned_predictions`."""
+    """Part regressors (n, q) into clusters; see `pruned_predictions`."""
     coordinates = mixture.coordinates(U)
     order = cKDTree(coordinates, leafsize=NEIGHBOURS, compact_nodes=False).indices
     unseen = np.array([mixture.dofs.size - 1])
@@ -118,7 +118,7 @@ def input_clusters(mixture: PredictiveMixture, U: FloatArray) -> Iterator[InputC
             of_nearest = _log_densities_of_nearest(mixture, distances, gate_products[near])
             largest = np.maximum(of_nearest, of_unseen[near])
             for some, chosen in _candidates(mixture, distances, largest):
-                # Of most input_clusters all rows, which then need no copy.
+                # Of most clusters all rows, which then need no copy.
                 asking = near if some is None else some + first
                 yield InputCluster(
                     rows[asking],

@@ -35,7 +35,7 @@ from ilr_dynamics.regression.families.quadratic_forms import (
 
 __all__ = ["NEGLIGIBLE_WEIGHT", "PruningBounds"]
 
-# Coordinates, of m: with 5 of 12 and 8 of 21 queries take as long near the data as on them, with
+# Coordinates, of m: with 6 of 12 and 8 of 21 queries take as long near the data as on them, with
 # fewer many components far from all data have to be evaluated in full.
 COORDINATES, COORDINATES_SHARE = 2, 0.3
 # Components whose weights add up to less than this share of the mixture may be left out of mean
