@@ -15,10 +15,11 @@ from ilr_dynamics.inspection.constant_torques import constant_torques
 from ilr_dynamics.inspection.evidence import ENOUGH_ROWS, Evidence
 from ilr_dynamics.inspection.excitation_findings import offset_findings, unknown_parameters
 from ilr_dynamics.inspection.finding import Finding, Severity, join_names
+from ilr_dynamics.inspection.friction_fit import fit_friction
 from ilr_dynamics.inspection.joint_fit import joint_fits
 from ilr_dynamics.inspection.load_findings import load_findings
 from ilr_dynamics.inspection.torque_delay import find_delay
-from ilr_dynamics.inspection.torque_hypotheses import Hypothesis, best_hypothesis, fit_friction
+from ilr_dynamics.inspection.torque_hypotheses import Hypothesis, best_hypothesis
 from ilr_dynamics.learning.plausibility import MOST
 from ilr_dynamics.recording.topic_series import BLOCK
 

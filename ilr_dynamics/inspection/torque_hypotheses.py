@@ -21,14 +21,15 @@ from dataclasses import dataclass
 from itertools import combinations, permutations
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment, minimize_scalar, nnls
+from scipy.optimize import linear_sum_assignment, minimize_scalar
 
 from ilr_dynamics.arrays import BoolArray, FloatArray, IndexArray
 from ilr_dynamics.inspection.evidence import ENOUGH_ROWS, GRAVITY, Evidence
+from ilr_dynamics.inspection.friction_fit import column_length, fit_friction
 from ilr_dynamics.learning.plausibility import UNITS_OF_LIMIT
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
-__all__ = ["Hypothesis", "best_hypothesis", "fit_friction"]
+__all__ = ["Hypothesis", "best_hypothesis"]
 
 # Errors of the model last for a quarter of a second, and longer in slow motion.
 CORRELATION_S = 0.25
@@ -301,7 +302,7 @@ class _Fit:
             rest, columns = [], []
             for j in joints:
                 rows = slips[:, j]
-                basis, _ = np.linalg.qr(own[rows, j] / _length(own[rows, j]))
+                basis, _ = np.linalg.qr(own[rows, j] / column_length(own[rows, j]))
                 rest.append(left[rows, j] - basis @ (basis.T @ left[rows, j]))
                 columns.append(wide[rows, j] - basis @ (basis.T @ wide[rows, j]))
             values = _weighted(rest, columns, self._floor[joints])
@@ -334,38 +335,3 @@ def _weighted(rest: list[FloatArray], columns: list[FloatArray], floor: FloatArr
         level = [np.sqrt(np.mean(e**2)) for e in errors]
         weight = list(1.0 / np.hypot(level, floor))
     return values
-
-
-def fit_friction(left: FloatArray, own: FloatArray) -> tuple[FloatArray, float]:
-    """
-    Fit what acts in a joint alone to a torque (n,): it never pushes.
-
-    Parameters
-    ----------
-    left : ndarray of shape (n,)
-        Nm.
-    own : ndarray of shape (n, 5)
-        `Evidence.friction` of the joint.
-
-    Returns
-    -------
-    values : ndarray of shape (5,)
-        Coefficients. Friction that is negative there is so at no speed.
-    error : float
-        Root mean square of what is left, Nm.
-    """
-    # Dry friction may fall with the speed (Stribeck): more of it below the lower of two speeds.
-    falling = own[:, :1] - own[:, 1:2]
-    columns = np.hstack([own, -own[:, -1:], falling])
-    length = _length(columns)
-    values, norm = nnls(columns / length, left)
-    values /= length
-    *values, negative, falls = values
-    values = np.array(values)
-    values[-1] -= negative
-    values[:2] += [falls, -falls]
-    return values, float(norm / np.sqrt(len(left)))
-
-
-def _length(columns: FloatArray) -> FloatArray:
-    return np.maximum(np.linalg.norm(columns, axis=0), 1e-12)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ilr_dynamics.inspection.evidence import SIGN_SPEEDS
-from ilr_dynamics.inspection.torque_hypotheses import fit_friction
+from ilr_dynamics.inspection.friction_fit import fit_friction
 
 # Where joints slip.
 VELOCITY = np.linspace(0.03, 0.15, 200)
