@@ -12,7 +12,7 @@ from scipy.optimize import nnls
 from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.learning.settings import LearningSettings
 from ilr_dynamics.recording import Samples
-from ilr_dynamics.recording.joint_state import Rejection
+from ilr_dynamics.recording.rejection import Rejection
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 

@@ -4,10 +4,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from functools import cache
 from typing import Any
 
@@ -19,16 +17,14 @@ from rosbags.typesys.store import Typestore
 
 from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.exceptions import RecordingError
+from ilr_dynamics.recording.joint_state_block import JointStateBlock
 from ilr_dynamics.recording.joint_state_layout import FIELDS, JointStateLayout
+from ilr_dynamics.recording.rejection import Rejection
 
 __all__ = [
     "JOINT_STATE",
-    "TYPES",
     "JointSeries",
-    "JointStateBlock",
     "JointStateDecoder",
-    "Rejection",
-    "count_rejections",
     "decode_joint_states",
     "encode_joint_state",
     "typestore",
@@ -38,13 +34,6 @@ JOINT_STATE = "sensor_msgs/msg/JointState"
 
 NANOSECONDS = 1_000_000_000
 
-# Velocities and torques of drivers have fewer than seven digits, so 32 bits save half of their
-# memory. Positions have 64, as they are differentiated twice.
-TYPES: dict[str, type[np.floating]] = {
-    "position": np.float64,
-    "velocity": np.float32,
-    "effort": np.float32,
-}
 # Largest number of layouts per message size (one per publisher), and of sizes with stored layouts.
 MAX_LAYOUTS, MAX_SIZES = 8, 64
 # Largest number of messages that are decoded one by one, at some 40 us each.
@@ -55,39 +44,6 @@ MAX_ALONE = 1_000_000
 def typestore() -> Typestore:
     """Return the definitions of ROS 2's messages, loaded on first use: that is slow."""
     return get_typestore(Stores.ROS2_JAZZY)
-
-
-class Rejection(IntEnum):
-    """Reason why a joint state gives no sample; reports show the name in lower case."""
-
-    NONE = 0
-    UNREADABLE = 1
-    OTHER_JOINTS = 2
-    MISSING_FIELD = 3
-    WRONG_SIZE = 4
-    NOT_FINITE = 5
-    WRONG_STAMP = 6
-    REPEATED_STAMP = 7
-    NO_TORQUE = 8
-    SHORT_STRETCH = 9
-    FILTER_EDGE = 10
-    SATURATED_TORQUE = 11
-    STANDING_STILL = 12
-    THINNED = 13
-    POSITION_JUMP = 14
-
-
-def count_rejections(reasons: NDArray[np.uint8]) -> Counter[str]:
-    """Count the rejections by reason, without reasons that did not occur."""
-    # Without NONE, which most are: bincount converts each value to 64 bits.
-    counts = np.bincount(reasons[reasons != Rejection.NONE], minlength=len(Rejection))
-    return Counter(
-        {
-            reason.name.lower(): int(counts[reason])
-            for reason in Rejection
-            if reason is not Rejection.NONE and counts[reason]
-        }
-    )
 
 
 @dataclass(frozen=True)
@@ -139,59 +95,6 @@ def decode_joint_states(
     return JointSeries(
         block.stamp, rejection=block.rejection(required), names=decoder.names, **block.fields
     )
-
-
-class JointStateBlock:
-    """
-    Decoded block of messages.
-
-    Attributes
-    ----------
-    stamp : ndarray of shape (n,), int64
-        Header stamp, ns.
-    fields : dict of str to ndarray of shape (n, n_joints)
-        Position, velocity, effort, of the `TYPES`; NaN where a message has no valid value.
-    """
-
-    def __init__(self, n: int, n_joints: int) -> None:
-        self.stamp = np.zeros(n, dtype=np.int64)
-        self.fields: dict[str, NDArray[Any]] = {
-            field: np.full((n, n_joints), np.nan, dtype=TYPES[field]) for field in FIELDS
-        }
-        # Rejections of whole messages, and of fields whose size does not fit the names.
-        self._flaw = np.zeros(n, dtype=np.uint8)
-        self._flaws = {field: np.zeros(n, dtype=np.uint8) for field in FIELDS}
-
-    def reject(self, rows: Any, reason: Rejection) -> None:
-        """Reject messages whatever fields are required."""
-        self._flaw[rows] = reason
-
-    def check_sizes(self, rows: Any, n_names: int, counts: Mapping[str, int]) -> list[str]:
-        """Check the number of values of each field of messages; return the valid fields."""
-        for field in FIELDS:
-            if counts[field] != n_names:
-                wrong = Rejection.WRONG_SIZE if counts[field] else Rejection.MISSING_FIELD
-                self._flaws[field][rows] = wrong
-        return [field for field in FIELDS if counts[field] == n_names]
-
-    def not_finite(self, field: str) -> IndexArray:
-        """Return how many values of a field are no numbers though sent, by joint, (n_joints,)."""
-        sent = (self._flaw == Rejection.NONE) & (self._flaws[field] == Rejection.NONE)
-        bad = ~np.isfinite(self.fields[field]) & sent[:, np.newaxis]
-        return np.asarray(np.count_nonzero(bad, axis=0))
-
-    def rejection(self, required: Collection[str]) -> NDArray[np.uint8]:
-        """Return the `Rejection` of each message (n,) if these fields are required."""
-        rejection = self._flaw.copy()
-        finite = np.ones(len(rejection), dtype=bool)
-        for field in FIELDS:
-            if field not in required:
-                continue
-            wrong = (self._flaws[field] > 0) & (self._flaw == Rejection.NONE)
-            rejection[wrong] = self._flaws[field][wrong]
-            finite &= np.isfinite(self.fields[field]).all(axis=1)
-        rejection[(rejection == Rejection.NONE) & ~finite] = Rejection.NOT_FINITE
-        return rejection
 
 
 class JointStateDecoder:

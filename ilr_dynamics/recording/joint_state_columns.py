@@ -9,8 +9,10 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from ilr_dynamics.recording.growing_array import GrowingArray
-from ilr_dynamics.recording.joint_state import TYPES, JointStateDecoder, Rejection
+from ilr_dynamics.recording.joint_state import JointStateDecoder
+from ilr_dynamics.recording.joint_state_block import TYPES
 from ilr_dynamics.recording.receipts import Receipts
+from ilr_dynamics.recording.rejection import Rejection
 from ilr_dynamics.recording.topic_series import TopicSeries, take_rows
 
 __all__ = ["JointStateColumns"]

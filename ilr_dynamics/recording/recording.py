@@ -16,16 +16,12 @@ from numpy.typing import NDArray
 from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.exceptions import RecordingError
 from ilr_dynamics.recording.bag import DEFAULT_LIMITS, Bag, Progress, ignore_progress, read_bag
-from ilr_dynamics.recording.joint_state import (
-    JOINT_STATE,
-    NANOSECONDS,
-    Rejection,
-    count_rejections,
-)
+from ilr_dynamics.recording.joint_state import JOINT_STATE, NANOSECONDS
 from ilr_dynamics.recording.joint_state_columns import JointStateColumns
 from ilr_dynamics.recording.joint_state_layout import FIELDS
 from ilr_dynamics.recording.message_collector import BagLimits, MessageConsumer, absolute_topic
 from ilr_dynamics.recording.position_tracks import DEFAULT_VELOCITY, follow_positions
+from ilr_dynamics.recording.rejection import Rejection, count_rejections
 from ilr_dynamics.recording.rejection_texts import advise, describe_rejections
 from ilr_dynamics.recording.stamp_order import judge_stamps, long_steps, median_step
 from ilr_dynamics.recording.topic_series import TopicSeries, keep_rows, rises, take_rows

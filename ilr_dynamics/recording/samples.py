@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from ilr_dynamics.arrays import BoolArray, FloatArray, IndexArray
 from ilr_dynamics.exceptions import InvalidParameterError, RecordingError
 from ilr_dynamics.recording.growing_array import GrowingArray
-from ilr_dynamics.recording.joint_state import NANOSECONDS, Rejection, count_rejections
+from ilr_dynamics.recording.joint_state import NANOSECONDS
 from ilr_dynamics.recording.recording import Recording, without_jumps
+from ilr_dynamics.recording.rejection import Rejection, count_rejections
 from ilr_dynamics.recording.rejection_texts import describe_rejections
 from ilr_dynamics.recording.smoothing import smooth
 

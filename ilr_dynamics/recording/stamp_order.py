@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ilr_dynamics.arrays import IndexArray
-from ilr_dynamics.recording.joint_state import Rejection
+from ilr_dynamics.recording.rejection import Rejection
 from ilr_dynamics.recording.topic_series import BLOCK, rises
 
 __all__ = ["judge_stamps", "long_steps", "median_step", "short_steps"]

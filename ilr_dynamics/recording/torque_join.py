@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ilr_dynamics.arrays import IndexArray
-from ilr_dynamics.recording.joint_state import NANOSECONDS, Rejection
+from ilr_dynamics.recording.joint_state import NANOSECONDS
 from ilr_dynamics.recording.position_spikes import LONGEST_STEP
 from ilr_dynamics.recording.position_tracks import DEFAULT_VELOCITY, JUMP
+from ilr_dynamics.recording.rejection import Rejection
 from ilr_dynamics.recording.topic_series import BLOCK, TopicSeries, keep_rows, rises
 
 __all__ = ["join_torques"]

@@ -13,7 +13,7 @@ import yaml
 from pages import CODE, DOCS, ROOT, blocks, tables
 
 from ilr_dynamics.cli.ros_domain import OwnDomain
-from ilr_dynamics.recording.joint_state import Rejection
+from ilr_dynamics.recording.rejection import Rejection
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.waypoints import read_waypoints
 

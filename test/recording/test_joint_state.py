@@ -9,12 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from ilr_dynamics.recording.joint_state import (
-    Rejection,
-    count_rejections,
-    decode_joint_states,
-    encode_joint_state,
-)
+from ilr_dynamics.recording.joint_state import decode_joint_states, encode_joint_state
+from ilr_dynamics.recording.rejection import Rejection, count_rejections
 
 JOINTS = ["j1", "j2", "j3"]
 finite = st.floats(-1e6, 1e6)

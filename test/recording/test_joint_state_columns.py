@@ -8,8 +8,9 @@ import pytest
 
 from ilr_dynamics.exceptions import RecordingError
 from ilr_dynamics.recording import BagLimits, joint_state, read_recording
-from ilr_dynamics.recording.joint_state import Rejection, encode_joint_state
+from ilr_dynamics.recording.joint_state import encode_joint_state
 from ilr_dynamics.recording.joint_state_columns import JointStateColumns
+from ilr_dynamics.recording.rejection import Rejection
 
 JOINTS = ["a", "b"]
 STATE, ALL = ("position",), ("position", "effort")
