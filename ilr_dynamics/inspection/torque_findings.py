@@ -86,8 +86,8 @@ def torque_findings(evidence: Evidence, torque_limit: FloatArray | None) -> Iter
     yield from _saturation(evidence, torque_limit)
     impossible = list(constant_torques(evidence))
     impossible += _beyond(evidence, torque_limit)
-    if evidence.terms is None:
-        yield from impossible
+    if impossible or evidence.terms is None:
+        yield from _exchanged_if_so(evidence, torque_limit) or impossible
         return
     fits = joint_fits(evidence)
     delay, spread = find_delay(evidence, fits)
@@ -95,17 +95,8 @@ def torque_findings(evidence: Evidence, torque_limit: FloatArray | None) -> Iter
     clear = spread < (VAGUE_BUT_LATE if unusual else VAGUE)
     likely = delay if clear or unusual else evidence.expected_delay
     best, described = best_hypothesis(evidence, likely, torque_limit)
-    better = (described.error / np.maximum(best.error, 1e-9)).max()
-    # Of the many offsets that are tried one may fit by chance.
-    clear_enough = CERTAIN if best.kind == "position_offset" else CLEAR
-    explained = described.score - best.score > clear_enough and better > BETTER
+    explained = _is_explained(best, described)
     left = _left(evidence, best, likely)
-    if impossible:
-        # Under a weak joint's name a strong one's torque is beyond the limit, and the weak one's
-        # nearly nothing under the strong one's.
-        swapped = explained and best.kind == "permuted_joints" and left.max() < LEFT
-        yield from [_exchanged(evidence, best, described)] if swapped else impossible
-        return
     if explained and best.kind in EXCHANGED and left.max() >= LEFT:
         yield _not_as_described(evidence, best, left)
     elif explained and best.kind in EXCHANGED:
@@ -121,6 +112,31 @@ def torque_findings(evidence: Evidence, torque_limit: FloatArray | None) -> Iter
             yield _delay(evidence, delay, spread, unusual, exact=clear)
     yield from unknown_parameters(evidence)
     yield from _friction(evidence, best if explained else described)
+
+
+def _is_explained(best: Hypothesis, described: Hypothesis) -> bool:
+    """Whether a mistake explains the torques so much better that it is no chance."""
+    better = (described.error / np.maximum(best.error, 1e-9)).max()
+    # Of the many offsets that are tried one may fit by chance.
+    clear_enough = CERTAIN if best.kind == "position_offset" else CLEAR
+    return bool(described.score - best.score > clear_enough and better > BETTER)
+
+
+def _exchanged_if_so(evidence: Evidence, torque_limit: FloatArray | None) -> list[Finding]:
+    """
+    Say that joints have each other's names, where torques cannot be those of the joints.
+
+    Under a weak joint's name a strong one's torque is beyond the limit, and the weak one's nearly
+    nothing under the strong one's.
+    """
+    if evidence.terms is None:
+        return []
+    delay = evidence.expected_delay
+    best, described = best_hypothesis(evidence, delay, torque_limit)
+    exchanged = best.kind == "permuted_joints" and _is_explained(best, described)
+    if not exchanged or _left(evidence, best, delay).max() >= LEFT:
+        return []
+    return [_exchanged(evidence, best, described)]
 
 
 def _saturation(evidence: Evidence, limit: FloatArray | None) -> Iterator[Finding]:
