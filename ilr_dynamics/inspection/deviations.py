@@ -138,10 +138,11 @@ def _offset(evidence: Evidence, joints: list[_Joint]) -> Deviation:
         if not (deviation.gain > 0.0 and np.abs(offset[best]) < np.pi):
             break
         offset[best] += float(np.clip(deviation.values[0], -LARGEST_STEP, LARGEST_STEP))
-        change = evidence.displaced_torque(offset) - evidence.displaced_torque(np.zeros(n))
+        change = _displaced(evidence, offset) - evidence.described
         moved = [replace(of, y=of.y - change[of.rows, of.joint]) for of in joints]
         deviation = _shared(moved, _slope(evidence, offset, best))
-    explained = [_explained(of, offset, evidence) for of in joints]
+    change = _displaced(evidence, offset) - evidence.described
+    explained = [_explained(of, change) for of in joints]
     gain = float(np.sum(explained)) - np.log(n)
     return Deviation(
         gain - 0.5 * float(np.log(max(_count(joints), 1.0))),
@@ -150,19 +151,23 @@ def _offset(evidence: Evidence, joints: list[_Joint]) -> Deviation:
     )
 
 
-def _explained(of: _Joint, offset: FloatArray, evidence: Evidence) -> float:
-    """Nats by which offsets (n_joints,), rad, explain one joint's torque better than none."""
-    zero = np.zeros(len(offset))
-    change = evidence.displaced_torque(offset) - evidence.displaced_torque(zero)
+def _explained(of: _Joint, change: FloatArray) -> float:
+    """Nats by which a change of the described torques (n, n_joints), Nm, explains a joint's."""
     left = of.y - change[of.rows, of.joint]
     before, after = of.y @ of.model.residual(of.y), left @ of.model.residual(left)
     return 0.5 * of.weight * float(before - after)
 
 
+def _displaced(evidence: Evidence, offset: FloatArray) -> FloatArray:
+    """Torque (n, n_joints) of the described bodies at positions more by (n_joints,) rad, Nm."""
+    X = evidence.samples.X[evidence.rows]
+    return evidence.rigid_torque(X + np.pad(offset, (0, 2 * len(offset))))
+
+
 def _slope(evidence: Evidence, offset: FloatArray, joint: int) -> FloatArray:
     """Change of the described torque (n, n_joints, 1) with an offset of one joint, Nm/rad."""
     step = np.where(np.arange(len(offset)) == joint, DIFFERENCE, 0.0)
-    ahead, behind = (evidence.displaced_torque(offset + side * step) for side in (1.0, -1.0))
+    ahead, behind = (_displaced(evidence, offset + side * step) for side in (1.0, -1.0))
     return ((ahead - behind) / (2.0 * DIFFERENCE))[:, :, np.newaxis]
 
 

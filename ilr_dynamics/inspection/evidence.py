@@ -127,7 +127,6 @@ class Evidence:
         """States with their torques as they were sent or reported, smoothed alike: every one, or
         of a long recording those around the rows."""
         self._centres = spread.centres
-        self._displaced: dict[bytes, FloatArray] = {}
         self.nominal_gravity = np.zeros(3) if compensated else GRAVITY
 
     @cached_property
@@ -220,20 +219,15 @@ class Evidence:
             return None
         return motion_terms(self.model, self.samples.X[self.rows])
 
-    def displaced_torque(self, offset: FloatArray) -> FloatArray:
-        """Torque (n, n_joints) of the described bodies at positions more by (n_joints,) rad."""
-        key = offset.tobytes()
-        if key not in self._displaced:
-            X = self.samples.X[self.rows] + np.pad(offset, (0, 2 * len(offset)))
-            assert self.model is not None
-            states = X.reshape(len(X), 3, -1)
-            torque = np.array([self.model.inverse_dynamics(*state) for state in states])
-            if not np.array_equal(self.nominal_gravity, GRAVITY):
-                change = self.nominal_gravity - GRAVITY
-                columns = [self.model.gravity_columns(state[0]) @ change for state in states]
-                torque = torque + np.array(columns)
-            self._displaced[key] = torque
-        return self._displaced[key]
+    def rigid_torque(self, X: FloatArray) -> FloatArray:
+        """Torque (n, n_joints) of the described bodies at other states X (n, 3 n_joints), Nm."""
+        assert self.model is not None
+        states = X.reshape(len(X), 3, -1)
+        torque = np.array([self.model.inverse_dynamics(*state) for state in states])
+        if np.array_equal(self.nominal_gravity, GRAVITY):
+            return torque
+        change = self.nominal_gravity - GRAVITY
+        return torque + np.array([self.model.gravity_columns(q) @ change for q, _, _ in states])
 
     def torque(self, delay: float) -> tuple[FloatArray, BoolArray]:
         """

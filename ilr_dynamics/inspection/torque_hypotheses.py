@@ -24,10 +24,9 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment, minimize_scalar
 
 from ilr_dynamics.arrays import BoolArray, FloatArray, IndexArray
-from ilr_dynamics.inspection.evidence import ENOUGH_ROWS, GRAVITY, Evidence
+from ilr_dynamics.inspection.evidence import ENOUGH_ROWS, Evidence
 from ilr_dynamics.inspection.friction_fit import column_length, fit_friction
 from ilr_dynamics.learning.plausibility import UNITS_OF_LIMIT
-from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
 __all__ = ["Hypothesis", "best_hypothesis"]
 
@@ -191,7 +190,7 @@ class _Fit:
 
     def __init__(self, evidence: Evidence, delay: float) -> None:
         assert evidence.model is not None and evidence.terms is not None
-        self._evidence, self._model = evidence, evidence.model
+        self._evidence = evidence
         self._gravity = evidence.terms.gravity[::THIN]
         self._load = evidence.terms.load[::THIN]
         self._described = evidence.described[::THIN]
@@ -268,7 +267,7 @@ class _Fit:
         if of_motion is not None:
             X = X @ np.kron(np.eye(3), of_motion)
         if X is not self._X:
-            rigid = _rigid_torque(self._model, X, self._evidence.nominal_gravity)
+            rigid = self._evidence.rigid_torque(X)
         if of_torque is not None:
             torque = torque @ of_torque
         shared = [self._gravity] if of_gravity else [self._load] if of_load else []
@@ -311,17 +310,6 @@ class _Fit:
         for j in joints:
             _, error[j] = fit_friction(left[slips[:, j], j], own[slips[:, j], j])
         return values, error
-
-
-def _rigid_torque(model: RigidBodyModel, X: FloatArray, gravity: FloatArray) -> FloatArray:
-    """Torque (n, n_joints) of the described bodies, Nm, for a gravity."""
-    states = list(zip(*np.split(X, 3, axis=1), strict=True))
-    torque = np.array([model.inverse_dynamics(*state) for state in states])
-    if np.array_equal(gravity, GRAVITY):
-        return torque
-    return torque + np.array(
-        [model.gravity_columns(q) @ (gravity - GRAVITY) for q, _, _ in states]
-    )
 
 
 def _weighted(rest: list[FloatArray], columns: list[FloatArray], floor: FloatArray) -> FloatArray:

@@ -116,11 +116,6 @@ class MixturePrior:
         """Length d of an output."""
         return self.regression.n_outputs
 
-    @property
-    def extended_size(self) -> int:
-        """Length p = q + d of an extended sample."""
-        return self.n_regressors + self.n_outputs
-
     def counts(self, scatter: FloatArray) -> FloatArray:
         """Weight N_k (K,) that each component holds: the scatter of the constant 1."""
         one = self.n_regressors - 1

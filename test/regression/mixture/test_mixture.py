@@ -34,7 +34,6 @@ def test_extended_samples_hold_regressors_and_then_outputs(labelled):
     np.testing.assert_array_equal(Z[:, :2], X)
     np.testing.assert_array_equal(Z[:, 2:], Y)
     assert (prior.n_inputs, prior.n_regressors, prior.n_outputs) == (2, 3, 2)
-    assert prior.extended_size == 5
 
 
 def test_posterior_of_labelled_data_is_that_of_each_component_alone(labelled):
