@@ -27,7 +27,7 @@ from ilr_dynamics.regression.files.model_file import (
 from ilr_dynamics.regression.files.npz import HEADER, write_arrays
 from ilr_dynamics.regression.files.stored_predictor import concatenated, separated
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
-from ilr_dynamics.regression.prediction.predictor import Predictor
+from ilr_dynamics.regression.predictor import Predictor
 from ilr_dynamics.robot.dynamics_regressor import n_columns
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 

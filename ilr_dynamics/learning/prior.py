@@ -13,8 +13,8 @@ import numpy as np
 from ilr_dynamics.exceptions import LearnerError
 from ilr_dynamics.learning.settings import LearningSettings
 from ilr_dynamics.regression import ILR, BatchInference, Prior
-from ilr_dynamics.regression.former_names import FORMER_NAMES
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
+from ilr_dynamics.regression.shared.former_names import FORMER_NAMES
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 

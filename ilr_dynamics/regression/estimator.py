@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from ilr_dynamics.exceptions import InvalidParameterError
-from ilr_dynamics.regression.former_names import present_parameters
-from ilr_dynamics.regression.parameter_group import ParameterGroup
+from ilr_dynamics.regression.shared.former_names import present_parameters
+from ilr_dynamics.regression.shared.parameter_group import ParameterGroup
 
 __all__ = ["Estimator"]
 

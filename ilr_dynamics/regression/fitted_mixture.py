@@ -12,16 +12,16 @@ from numpy.typing import ArrayLike
 from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.blas_threads import one_blas_thread
 from ilr_dynamics.exceptions import InvalidParameterError, NotFittedError
-from ilr_dynamics.regression.global_model import GlobalModel
-from ilr_dynamics.regression.inference.calibration import SpreadFactors
-from ilr_dynamics.regression.learner import Knowledge
+from ilr_dynamics.regression.inference.knowledge import Knowledge
 from ilr_dynamics.regression.mixture.mixture import MixturePosterior, MixturePrior
 from ilr_dynamics.regression.prediction.physical_mixture import PhysicalMixture
-from ilr_dynamics.regression.prediction.predictor import Predictor
+from ilr_dynamics.regression.predictor import Predictor
+from ilr_dynamics.regression.shared.global_model import GlobalModel
+from ilr_dynamics.regression.shared.validation import check_array, check_training_data
 from ilr_dynamics.regression.units.features import Regressors
 from ilr_dynamics.regression.units.scaling import Standardizer
+from ilr_dynamics.regression.units.spread import SpreadFactors
 from ilr_dynamics.regression.units.transforms import Transforms
-from ilr_dynamics.regression.validation import check_array, check_training_data
 
 __all__ = ["FittedMixture", "check_coverage"]
 
@@ -224,7 +224,8 @@ class FittedMixture:
     def predictor(self) -> Predictor:
         """Return what predicts one input at a time, for control loops; later fits leave it be."""
         self._check_fitted()
-        return self._predictive.predictor()
+        mixture = self._predictive.mixture
+        return Predictor(mixture, self._predictive.transforms, mixture.pruning)
 
     def _checked_inputs(self, X: ArrayLike) -> FloatArray:
         self._check_fitted()

@@ -9,68 +9,36 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ilr_dynamics.arrays import FloatArray, IndexArray
-from ilr_dynamics.regression.global_model import GlobalModel
-from ilr_dynamics.regression.inference.calibration import (
-    MIN_SAMPLES,
-    SpreadFactors,
-    spread_factors,
-)
 from ilr_dynamics.regression.inference.inference import Inference, IterationCallback
 from ilr_dynamics.regression.inference.initialization import (
     assignment_statistics,
     k_means_plus_plus,
     nearest_seed,
 )
+from ilr_dynamics.regression.inference.knowledge import Knowledge
 from ilr_dynamics.regression.inference.novelty import most_probable_component
 from ilr_dynamics.regression.inference.residual_statistics import shifted_statistics
 from ilr_dynamics.regression.inference.state import InferenceResult, initial_state
 from ilr_dynamics.regression.mixture.mixture import MixturePrior, extend
 from ilr_dynamics.regression.mixture.prior import Prior
-from ilr_dynamics.regression.prediction.physical_mixture import PhysicalMixture
+from ilr_dynamics.regression.prediction.calibration import (
+    MIN_SAMPLES,
+    spread_factors,
+)
 from ilr_dynamics.regression.prediction.predictive_mixture import PredictiveMixture
+from ilr_dynamics.regression.shared.global_model import GlobalModel
+from ilr_dynamics.regression.shared.validation import check_random_state, check_size
 from ilr_dynamics.regression.units.features import Regressors
 from ilr_dynamics.regression.units.scaling import Scaling, Standardizer
+from ilr_dynamics.regression.units.spread import SpreadFactors
 from ilr_dynamics.regression.units.transforms import Transforms
-from ilr_dynamics.regression.validation import check_random_state, check_size
 
-__all__ = ["Knowledge", "Learner", "calibrated"]
+__all__ = ["Learner", "calibrated"]
 
 # A component takes this share of its own samples for novel: about two standard deviations, no
 # farther than a stretch of samples evenly spread reaches.
 NOVELTY_LEVEL = 0.05
 MAX_CALIBRATION_SAMPLES = 2000
-
-
-@dataclass(frozen=True)
-class Knowledge:
-    """
-    What was learned: all else follows from it.
-
-    Parameters
-    ----------
-    prior
-        Base distribution, in standard units, its scales fitted to the data if the inference does.
-    statistics : (K, p, p)
-        Scatter of the extended samples [x, features, 1, y] of each component, largest first.
-    groups : (K,)
-        Upper component of each.
-    n_samples
-        Number of samples learned from.
-    transforms
-        Between physical and standard units.
-    """
-
-    prior: MixturePrior
-    statistics: FloatArray
-    groups: IndexArray
-    n_samples: int
-    transforms: Transforms
-
-    def predictive(self) -> PhysicalMixture:
-        """Posterior predictive distribution."""
-        return PhysicalMixture.from_statistics(
-            self.prior, self.statistics, self.groups, self.transforms
-        )
 
 
 @dataclass(frozen=True)

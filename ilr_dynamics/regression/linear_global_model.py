@@ -17,7 +17,7 @@ from ilr_dynamics.regression.families.matrix_normal_wishart import (
     MatrixNormalWishart,
     update_matrix_normal_wishart,
 )
-from ilr_dynamics.regression.global_model import GlobalModel, GlobalPrediction
+from ilr_dynamics.regression.shared.global_model import GlobalModel, GlobalPrediction
 from ilr_dynamics.regression.units.scaling import Standardizer
 
 __all__ = ["LinearGlobalModel"]

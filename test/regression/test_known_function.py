@@ -15,9 +15,9 @@ from ilr_dynamics.regression import (
     Predictor,
     Prior,
     Scaling,
-    global_model,
     load_snapshot,
 )
+from ilr_dynamics.regression.shared import global_model
 
 SLOPE, OFFSET = np.array([[2.0, 0.01], [-30.0, 0.2]]), np.array([1.0, -5.0])
 NOISE = np.array([0.1, 5.0])

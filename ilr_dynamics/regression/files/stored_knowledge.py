@@ -13,10 +13,10 @@ from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.regression.families.matrix_normal_wishart import MatrixNormalWishart
 from ilr_dynamics.regression.families.normal_wishart import NormalWishart
 from ilr_dynamics.regression.files.stored_transforms import pack_transforms, unpack_transforms
-from ilr_dynamics.regression.learner import Knowledge
+from ilr_dynamics.regression.inference.knowledge import Knowledge
 from ilr_dynamics.regression.mixture.hierarchy import HierarchicalPrior
 from ilr_dynamics.regression.mixture.mixture import MixturePrior
-from ilr_dynamics.regression.validation import check_integer
+from ilr_dynamics.regression.shared.validation import check_integer
 
 __all__ = ["pack_knowledge", "unpack_knowledge"]
 

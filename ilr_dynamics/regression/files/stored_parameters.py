@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from ilr_dynamics.exceptions import SnapshotError
-from ilr_dynamics.regression.former_names import FORMER_NAMES
 from ilr_dynamics.regression.inference.batch import BatchInference
 from ilr_dynamics.regression.inference.stochastic import StochasticInference
 from ilr_dynamics.regression.mixture.prior import Prior, TwoLevelPrior
-from ilr_dynamics.regression.parameter_group import ParameterGroup
+from ilr_dynamics.regression.shared.former_names import FORMER_NAMES
+from ilr_dynamics.regression.shared.parameter_group import ParameterGroup
 from ilr_dynamics.regression.units.scaling import Scaling
 
 __all__ = ["pack_parameters", "unpack_parameters"]

@@ -11,17 +11,17 @@ import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.exceptions import SnapshotError
-from ilr_dynamics.regression.global_model import (
+from ilr_dynamics.regression.shared.global_model import (
     GlobalModel,
     check_global_model_fits,
     global_model_from_arrays,
     name_of,
 )
-from ilr_dynamics.regression.inference.calibration import SpreadFactors
+from ilr_dynamics.regression.shared.validation import check_integer
 from ilr_dynamics.regression.units.features import Regressors
 from ilr_dynamics.regression.units.scaling import Standardizer
+from ilr_dynamics.regression.units.spread import SpreadFactors
 from ilr_dynamics.regression.units.transforms import Transforms
-from ilr_dynamics.regression.validation import check_integer
 
 __all__ = ["pack_transforms", "transform_arrays", "unpack_transforms"]
 

@@ -25,7 +25,7 @@ from ilr_dynamics.regression.inference.expectation import Expectation
 from ilr_dynamics.regression.inference.inference import Inference, IterationCallback
 from ilr_dynamics.regression.inference.merging import merge_components
 from ilr_dynamics.regression.inference.state import InferenceResult, InferenceState
-from ilr_dynamics.regression.validation import check_choice
+from ilr_dynamics.regression.shared.validation import check_choice
 
 __all__ = ["BatchInference"]
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.regression.inference.state import FitScales, InferenceResult, InferenceState
-from ilr_dynamics.regression.parameter_group import ParameterGroup
-from ilr_dynamics.regression.validation import check_choice, check_integer, check_real
+from ilr_dynamics.regression.shared.parameter_group import ParameterGroup
+from ilr_dynamics.regression.shared.validation import check_choice, check_integer, check_real
 
 __all__ = ["Inference", "IterationCallback"]
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.exceptions import InvalidParameterError
-from ilr_dynamics.regression.validation import check_array, check_real
+from ilr_dynamics.regression.shared.validation import check_array, check_real
 
 __all__ = ["effective_sample_weights"]
 

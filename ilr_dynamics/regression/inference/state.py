@@ -11,7 +11,7 @@ from typing import Literal, Self
 import numpy as np
 
 from ilr_dynamics.arrays import FloatArray, IndexArray
-from ilr_dynamics.regression.inference.hyperparameters import rounding_of_squares
+from ilr_dynamics.regression.mixture.hyperparameters import rounding_of_squares
 from ilr_dynamics.regression.mixture.mixture import MixturePosterior, MixturePrior
 from ilr_dynamics.regression.mixture.pairs import summed
 

@@ -23,7 +23,7 @@ from ilr_dynamics.regression.inference.batch import BatchInference
 from ilr_dynamics.regression.inference.expectation import Expectation
 from ilr_dynamics.regression.inference.inference import Inference, IterationCallback
 from ilr_dynamics.regression.inference.state import InferenceResult, InferenceState
-from ilr_dynamics.regression.validation import check_integer, check_real
+from ilr_dynamics.regression.shared.validation import check_integer, check_real
 
 __all__ = ["StochasticInference"]
 

@@ -26,7 +26,7 @@ from ilr_dynamics.regression.families.tied_components import (
     tied_gates,
     tied_regressions,
 )
-from ilr_dynamics.regression.inference.hyperparameters import (
+from ilr_dynamics.regression.mixture.hyperparameters import (
     CONCENTRATION_SIZE,
     log_scale_prior,
     most_probable_scale,

@@ -24,7 +24,7 @@ from ilr_dynamics.regression.families.matrix_normal_wishart import (
     update_matrix_normal_wishart,
 )
 from ilr_dynamics.regression.families.normal_wishart import NormalWishart, update_normal_wishart
-from ilr_dynamics.regression.inference.hyperparameters import (
+from ilr_dynamics.regression.mixture.hyperparameters import (
     CONCENTRATION_SIZE,
     log_scale_prior,
     most_probable_scale,

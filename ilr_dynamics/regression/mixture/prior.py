@@ -12,8 +12,8 @@ from ilr_dynamics.regression.families.matrix_normal_wishart import MatrixNormalW
 from ilr_dynamics.regression.families.normal_wishart import NormalWishart
 from ilr_dynamics.regression.mixture.hierarchy import HierarchicalPrior
 from ilr_dynamics.regression.mixture.mixture import MixturePrior
-from ilr_dynamics.regression.parameter_group import ParameterGroup
-from ilr_dynamics.regression.validation import check_real
+from ilr_dynamics.regression.shared.parameter_group import ParameterGroup
+from ilr_dynamics.regression.shared.validation import check_real
 
 __all__ = ["Prior", "TwoLevelPrior"]
 

@@ -12,9 +12,8 @@ import numpy as np
 
 from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.regression.families.quadratic_forms import centres_and_covariances, forms
-from ilr_dynamics.regression.global_model import GlobalPrediction
-from ilr_dynamics.regression.inference.calibration import Outcomes
 from ilr_dynamics.regression.mixture.mixture import MixturePrior
+from ilr_dynamics.regression.prediction.calibration import Outcomes
 from ilr_dynamics.regression.prediction.mixture_moments import (
     interval,
     log_conditional_density,
@@ -26,8 +25,8 @@ from ilr_dynamics.regression.prediction.predictive_mixture import (
     ComponentPredictions,
     PredictiveMixture,
 )
-from ilr_dynamics.regression.prediction.predictor import Predictor
 from ilr_dynamics.regression.prediction.pruned_batches import pruned_predictions
+from ilr_dynamics.regression.shared.global_model import GlobalPrediction
 from ilr_dynamics.regression.units.transforms import Transforms
 
 __all__ = ["PhysicalMixture"]
@@ -141,10 +140,6 @@ class PhysicalMixture:
             centres * scaling.scale + scaling.location,
             covariances * np.outer(scaling.scale, scaling.scale),
         )
-
-    def predictor(self) -> Predictor:
-        """Return what predicts one input at a time."""
-        return Predictor(self.mixture, self.transforms, self.mixture.pruning)
 
     def _pruned_predictions(
         self, X: FloatArray, everywhere: GlobalPrediction | None

@@ -18,8 +18,8 @@ import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.exceptions import InvalidParameterError
+from ilr_dynamics.regression.shared.validation import check_size
 from ilr_dynamics.regression.units.scaling import Standardizer
-from ilr_dynamics.regression.validation import check_size
 
 __all__ = ["FeatureFunction", "Regressors", "check_features", "register_features"]
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError
-from ilr_dynamics.regression.parameter_group import ParameterGroup
+from ilr_dynamics.regression.shared.parameter_group import ParameterGroup
 
 __all__ = ["Scaling", "Standardizer"]
 

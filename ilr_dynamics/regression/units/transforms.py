@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from ilr_dynamics.arrays import FloatArray
-from ilr_dynamics.regression.global_model import (
+from ilr_dynamics.regression.shared.global_model import (
     GlobalModel,
     GlobalPrediction,
     check_global_model_fits,
 )
-from ilr_dynamics.regression.inference.calibration import SpreadFactors
 from ilr_dynamics.regression.units.features import Regressors
 from ilr_dynamics.regression.units.scaling import Standardizer
+from ilr_dynamics.regression.units.spread import SpreadFactors
 
 __all__ = ["Transforms"]
 

@@ -17,9 +17,9 @@ from ilr_dynamics.regression import (
     GlobalModel,
     GlobalPrediction,
     Predictor,
-    global_model,
     load_snapshot,
 )
+from ilr_dynamics.regression.shared import global_model
 
 # So far from all data that the unseen component has all the weight but for the last digits.
 FAR = np.array([[1e14, 0.0], [3.0, -1e16], [-1e15, 1e17]])

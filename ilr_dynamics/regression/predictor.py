@@ -20,8 +20,8 @@ from ilr_dynamics.regression.files.stored_predictor import pack_predictor, unpac
 from ilr_dynamics.regression.prediction.gate import Gate, products_of
 from ilr_dynamics.regression.prediction.predictive_mixture import PredictiveMixture
 from ilr_dynamics.regression.prediction.pruning import PruningBounds
+from ilr_dynamics.regression.shared.validation import MAX_STANDARD_VALUE
 from ilr_dynamics.regression.units.transforms import Transforms
-from ilr_dynamics.regression.validation import MAX_STANDARD_VALUE
 
 __all__ = ["Prediction", "Predictor"]
 

@@ -6,7 +6,8 @@ from scipy.stats import norm
 
 from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError
 from ilr_dynamics.regression import ILR, BatchInference, LinearGlobalModel, load_snapshot
-from ilr_dynamics.regression.inference.calibration import Outcomes, SpreadFactors, spread_factors
+from ilr_dynamics.regression.prediction.calibration import Outcomes, spread_factors
+from ilr_dynamics.regression.units.spread import SpreadFactors
 
 
 def samples(n, seed, noise=0.1, low=-3.0, high=3.0):

@@ -22,8 +22,9 @@ from ilr_dynamics.regression.prediction.predictive_mixture import (
     ComponentPredictions,
     PredictiveMixture,
 )
+from ilr_dynamics.regression.units.spread import SpreadFactors
 
-__all__ = ["MIN_SAMPLES", "Outcomes", "SpreadFactors", "spread_factors"]
+__all__ = ["MIN_SAMPLES", "Outcomes", "spread_factors"]
 
 # Fewer samples do not tell a quantile far out; the factor then stays as it was.
 MIN_SAMPLES = 50
@@ -35,23 +36,6 @@ SMALLEST_FACTOR, LARGEST_FACTOR = 0.05, 1e3
 BISECTIONS = 14
 # The factors depend on each other where both kinds of component have weight.
 ROUNDS = 2
-
-
-@dataclass(frozen=True)
-class SpreadFactors:
-    """
-    Factors on standard deviations.
-
-    Parameters
-    ----------
-    components
-        Of all components that hold samples.
-    unseen
-        Of the unseen component.
-    """
-
-    components: float = 1.0
-    unseen: float = 1.0
 
 
 @dataclass(frozen=True)

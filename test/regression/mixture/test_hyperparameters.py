@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
 
 from ilr_dynamics.regression import HILR, ILR, BatchInference, Prior, Scaling, StochasticInference
-from ilr_dynamics.regression.inference.hyperparameters import (
+from ilr_dynamics.regression.inference.initialization import assignment_statistics
+from ilr_dynamics.regression.mixture.hyperparameters import (
     SMALLEST_SHARE,
     log_scale_prior,
     most_probable_scale,
 )
-from ilr_dynamics.regression.inference.initialization import assignment_statistics
 from ilr_dynamics.regression.mixture.mixture import extend
 
 SEEDS = st.integers(0, 2**32 - 1)
