@@ -15,12 +15,8 @@ import numpy as np
 from scipy.special import fdtri
 
 from ilr_dynamics.arrays import FloatArray, IndexArray
-from ilr_dynamics.regression.families.linear_algebra import (
-    cholesky,
-    inverse_triangular,
-    log_determinant,
-    multivariate_log_gamma,
-)
+from ilr_dynamics.regression.families import student_t
+from ilr_dynamics.regression.families.linear_algebra import cholesky, inverse_triangular
 from ilr_dynamics.regression.families.quadratic_forms import pairwise_products
 from ilr_dynamics.regression.prediction.predictive_mixture import PredictiveMixture
 
@@ -82,17 +78,11 @@ class _OutputDensities:
     """Student-t densities of outputs for chosen pairs of samples and components."""
 
     def __init__(self, mixture: PredictiveMixture) -> None:
-        d, dofs = mixture.n_outputs, mixture.dofs
-        self._maps, self._dofs, self._d = mixture.maps, dofs, d
+        self._maps, self._dofs, self._d = mixture.maps, mixture.dofs, mixture.n_outputs
         self._widening = mixture.widening_coefficients
         factor = cholesky(mixture.noise_shapes)
         self._inverse_factor = inverse_triangular(factor)
-        self._constants = (
-            multivariate_log_gamma(0.5 * (dofs + d), 1)
-            - multivariate_log_gamma(0.5 * dofs, 1)
-            - 0.5 * d * np.log(np.pi * dofs)
-            - 0.5 * log_determinant(factor)
-        )
+        self._constants = student_t.log_constants(factor, mixture.dofs)
 
     def __call__(
         self, U: FloatArray, Y: FloatArray, rows: IndexArray, components: IndexArray
@@ -117,10 +107,5 @@ class _OutputDensities:
         residuals = Y - means
         whitened = np.einsum("pij,pj->pi", self._inverse_factor[components], residuals)
         distances = np.sum(whitened**2, axis=1) / widened
-        dofs = self._dofs[components]
-        log_densities = (
-            self._constants[components]
-            - 0.5 * self._d * np.log(widened)
-            - 0.5 * (dofs + self._d) * np.log1p(distances / dofs)
-        )
-        return distances, log_densities
+        constants, dofs = self._constants[components], self._dofs[components]
+        return distances, student_t.log_densities(constants, dofs, self._d, widened, distances)

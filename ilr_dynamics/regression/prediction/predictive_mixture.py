@@ -22,11 +22,8 @@ from functools import cached_property
 import numpy as np
 
 from ilr_dynamics.arrays import FloatArray, IndexArray
-from ilr_dynamics.regression.families.linear_algebra import (
-    cholesky,
-    log_determinant,
-    multivariate_log_gamma,
-)
+from ilr_dynamics.regression.families import student_t
+from ilr_dynamics.regression.families.linear_algebra import cholesky
 from ilr_dynamics.regression.families.quadratic_forms import (
     form_coefficients,
     forms,
@@ -237,20 +234,10 @@ class PredictiveMixture:
 
     def log_output_densities(self, predictions: ComponentPredictions, Y: FloatArray) -> FloatArray:
         """Log Student-t density (n, K + 1) of standardised outputs (n, d) under each component."""
-        d = self.n_outputs
-        factor = cholesky(self.noise_shapes)
-        distance = self.output_distances(predictions, Y)
-        half = 0.5 * (self.dofs + d)
-        constants = (
-            multivariate_log_gamma(half, 1)
-            - multivariate_log_gamma(0.5 * self.dofs, 1)
-            - 0.5 * d * np.log(np.pi * self.dofs)
-            - 0.5 * log_determinant(factor)
-        )
-        return np.asarray(
-            constants
-            - 0.5 * d * np.log(predictions.factors)
-            - half * np.log1p(distance / self.dofs)
+        constants = student_t.log_constants(cholesky(self.noise_shapes), self.dofs)
+        distances = self.output_distances(predictions, Y)
+        return student_t.log_densities(
+            constants, self.dofs, self.n_outputs, predictions.factors, distances
         )
 
     def output_distances(self, predictions: ComponentPredictions, Y: FloatArray) -> FloatArray:
