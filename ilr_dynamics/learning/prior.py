@@ -14,7 +14,7 @@ from ilr_dynamics.exceptions import LearnerError
 from ilr_dynamics.learning.settings import LearningSettings
 from ilr_dynamics.regression import ILR, BatchInference, Prior
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
-from ilr_dynamics.regression.shared.former_names import FORMER_NAMES
+from ilr_dynamics.regression.shared.full_names import FULL_NAMES
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 
@@ -102,7 +102,7 @@ def model_to_update(model: MixtureRegressor | None, settings: LearningSettings) 
 
 def with_settings(model: M, settings: Mapping[str, Any]) -> M:
     """Set the parameters of a model that settings name, without the names of their groups."""
-    return model.set_params(**{FORMER_NAMES.get(k, k): value for k, value in settings.items()})
+    return model.set_params(**{FULL_NAMES.get(k, k): value for k, value in settings.items()})
 
 
 def _identified_dynamics(settings: LearningSettings) -> IdentifiedDynamics:

@@ -4,6 +4,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from ilr_dynamics.regression.former_names import present_class
 from ilr_dynamics.regression.hilr import HILR
 from ilr_dynamics.regression.ilr import ILR
 from ilr_dynamics.regression.inference.batch import BatchInference
@@ -13,7 +14,6 @@ from ilr_dynamics.regression.linear_global_model import LinearGlobalModel
 from ilr_dynamics.regression.mixture.prior import Prior, TwoLevelPrior
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 from ilr_dynamics.regression.predictor import Prediction, Predictor
-from ilr_dynamics.regression.shared.former_names import present_class
 from ilr_dynamics.regression.shared.global_model import GlobalModel, GlobalPrediction
 from ilr_dynamics.regression.snapshot import load_snapshot
 from ilr_dynamics.regression.units.features import register_features

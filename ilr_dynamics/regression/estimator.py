@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from ilr_dynamics.exceptions import InvalidParameterError
-from ilr_dynamics.regression.shared.former_names import present_parameters
+from ilr_dynamics.regression.former_names import present_parameters
 from ilr_dynamics.regression.shared.parameter_group import ParameterGroup
 
 __all__ = ["Estimator"]

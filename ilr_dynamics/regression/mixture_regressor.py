@@ -20,6 +20,7 @@ from ilr_dynamics.regression.files.model_file import SNAPSHOT, write_file
 from ilr_dynamics.regression.files.stored_knowledge import pack_knowledge
 from ilr_dynamics.regression.files.stored_parameters import pack_parameters
 from ilr_dynamics.regression.fitted_mixture import FittedMixture, check_coverage
+from ilr_dynamics.regression.former_names import answering_former_names
 from ilr_dynamics.regression.inference.batch import BatchInference
 from ilr_dynamics.regression.inference.inference import Inference, IterationCallback
 from ilr_dynamics.regression.inference.knowledge import Knowledge
@@ -27,7 +28,6 @@ from ilr_dynamics.regression.inference.state import InferenceResult
 from ilr_dynamics.regression.inference.stochastic import StochasticInference
 from ilr_dynamics.regression.learner import Learner, calibrated
 from ilr_dynamics.regression.mixture.prior import Prior
-from ilr_dynamics.regression.shared.former_names import answering_former_names
 from ilr_dynamics.regression.shared.global_model import GlobalModel, check_global_model
 from ilr_dynamics.regression.shared.parameter_group import ParameterGroup
 from ilr_dynamics.regression.shared.validation import (

@@ -14,7 +14,7 @@ from ilr_dynamics.exceptions import SnapshotError
 from ilr_dynamics.regression.inference.batch import BatchInference
 from ilr_dynamics.regression.inference.stochastic import StochasticInference
 from ilr_dynamics.regression.mixture.prior import Prior, TwoLevelPrior
-from ilr_dynamics.regression.shared.former_names import FORMER_NAMES
+from ilr_dynamics.regression.shared.full_names import FULL_NAMES
 from ilr_dynamics.regression.shared.parameter_group import ParameterGroup
 from ilr_dynamics.regression.units.scaling import Scaling
 
@@ -45,7 +45,7 @@ def _from_former(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters under present names, from those that files held before they had groups."""
     unused = ["merge"] if parameters["inference"] == "stochastic" else STOCHASTIC
     used = {name: value for name, value in parameters.items() if name not in unused}
-    return {FORMER_NAMES.get(name, name): value for name, value in used.items()}
+    return {FULL_NAMES.get(name, name): value for name, value in used.items()}
 
 
 def _from_jsonable(value: Any) -> Any:

@@ -11,6 +11,7 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
 from ilr_dynamics.exceptions import InvalidParameterError
+from ilr_dynamics.regression.shared.full_names import FULL_NAMES
 
 __all__ = [
     "FORMER_CLASSES",
@@ -22,37 +23,11 @@ __all__ = [
 
 P = ParamSpec("P")
 
-_PRIOR = (
-    "concentration",
-    "upper_concentration",
-    "input_spread",
-    "input_strength",
-    "centre_spread",
-    "upper_centre_spread",
-    "noise_std",
-    "noise_strength",
-    "slope_scale",
-)
-_INFERENCE = (
-    "max_iterations",
-    "tolerance",
-    "n_restarts",
-    "fit_scales",
-    "fit_concentration",
-    "merge",
-    "batch_size",
-    "step_delay",
-    "step_rate",
-)
-_SCALING = ("input_location", "input_scale", "output_location", "output_scale")
-
 FORMER_NAMES = {
-    **{name: f"prior__{name}" for name in _PRIOR},
-    **{name: f"inference__{name}" for name in _INFERENCE},
-    **{name: f"scaling__{name}" for name in _SCALING},
+    **FULL_NAMES,
     "fallback": "global_model",
 }
-"""Present names of parameters by those of before."""
+"""Present names of parameters by those of before: without groups, and of other words."""
 
 FORMER_CLASSES = {
     "Fallback": "GlobalModel",

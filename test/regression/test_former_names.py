@@ -20,7 +20,7 @@ from ilr_dynamics.regression import (
     Scaling,
     StochasticInference,
 )
-from ilr_dynamics.regression.shared.former_names import FORMER_NAMES
+from ilr_dynamics.regression.former_names import FORMER_NAMES
 
 # A value of each other than its default, which the group takes.
 VALUES = {
