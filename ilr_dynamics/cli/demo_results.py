@@ -19,7 +19,7 @@ class DemoResults:
     """
     Measurements of the demo.
 
-    Parameters
+    Attributes
     ----------
     records : dict of str to TrackingRecord
         Runs of the test trajectory: pd, analytic, ilr (after the last round) and loaded.

@@ -24,7 +24,7 @@ class TrackingRecord:
     """
     Reports of /inverse_dynamics, one row per report.
 
-    Parameters
+    Attributes
     ----------
     time : ndarray of shape (n,)
         Time since the first report, s.

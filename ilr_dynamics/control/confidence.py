@@ -26,7 +26,7 @@ class ConfidenceGate:
     to its bound. Each ramp is 1 up to its ``trusted`` bound, 0 from its ``refused`` bound on, and
     linear in between.
 
-    Attributes
+    Parameters
     ----------
     unseen_trusted, unseen_refused : float
         Bounds on the unseen component's weight, 0 <= trusted < refused <= 1.

@@ -26,7 +26,7 @@ class FeedForwardTorque(NamedTuple):
     """
     Feed-forward torque with its predictive uncertainty.
 
-    Attributes
+    Parameters
     ----------
     torque : ndarray of shape (n_joints,)
         Feed-forward torque, Nm.

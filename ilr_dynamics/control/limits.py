@@ -26,7 +26,7 @@ class JointLimits:
     """
     Limits per joint, each of shape (n_joints,).
 
-    Attributes
+    Parameters
     ----------
     joints : tuple of str
         Names of the joints, in the controller's order.

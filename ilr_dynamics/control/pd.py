@@ -20,7 +20,7 @@ class Gains:
     """
     PD gains per joint, each of shape (n_joints,).
 
-    Attributes
+    Parameters
     ----------
     kp : ndarray
         Stiffness, Nm/rad.

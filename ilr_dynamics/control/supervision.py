@@ -26,7 +26,7 @@ class Supervision:
     """
     Bounds whose violation is a fault, and the reaction to a fault.
 
-    Attributes
+    Parameters
     ----------
     start_tolerance : ndarray of shape (n_joints,)
         Largest distance of a trajectory's start from the present reference, rad.

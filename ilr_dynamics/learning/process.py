@@ -53,7 +53,7 @@ class LearnerLimits:
     """
     Limits on the time and memory of a learner.
 
-    Attributes
+    Parameters
     ----------
     timeout : float
         Longest time without progress, s.

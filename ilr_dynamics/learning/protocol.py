@@ -35,7 +35,7 @@ class UpdateJob:
     """
     Job to update a model, or to learn a new one, from a recording.
 
-    Attributes
+    Parameters
     ----------
     bag_uri : str
         Folder or file of a rosbag2.
@@ -64,7 +64,7 @@ class LoadJob:
     """
     Job to check a snapshot and to write its predictor file.
 
-    Attributes
+    Parameters
     ----------
     snapshot_uri : str
         Path of the snapshot.
@@ -84,7 +84,7 @@ class SaveJob:
     """
     Job to save a snapshot under another path.
 
-    Attributes
+    Parameters
     ----------
     snapshot : str
         Snapshot of the present model.

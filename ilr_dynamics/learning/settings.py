@@ -30,7 +30,7 @@ class LearningSettings:
     """
     Settings of the arm, its recordings and the model that learns from them.
 
-    Attributes
+    Parameters
     ----------
     joint_names : tuple of str
         Joints of the arm, in the order of the model's columns.

@@ -28,7 +28,7 @@ class BagLimits:
     """
     Limits on the size of a recording.
 
-    Attributes
+    Parameters
     ----------
     max_bytes : int
         Largest size of the files of the bag, and of their unpacked content, in bytes. It bounds

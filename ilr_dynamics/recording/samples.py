@@ -31,7 +31,7 @@ class SampleSettings:
     """
     Settings of smoothing, selection and thinning of recorded states.
 
-    Attributes
+    Parameters
     ----------
     filter_window : float
         Length of the zero-phase filter on position and torque, s. A window is widened to at

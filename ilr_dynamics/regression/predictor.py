@@ -35,7 +35,7 @@ class Prediction(NamedTuple):
     """
     The predictive distribution at one input, in physical units.
 
-    Parameters
+    Attributes
     ----------
     mean : (n_outputs,)
         Expected outputs.

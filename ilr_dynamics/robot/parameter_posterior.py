@@ -26,7 +26,7 @@ class ParameterPosterior:
     """
     Gaussian posterior of the parameters of n joints, and its predictions of torques.
 
-    Parameters
+    Attributes
     ----------
     mean : ndarray of shape (P,)
         Posterior mean of the parameters, in the order of `DynamicsRegressor`.

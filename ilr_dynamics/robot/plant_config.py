@@ -23,7 +23,7 @@ class PlantConfig:
     """
     Parameters of the simulated arm beyond its rigid bodies.
 
-    Parameters
+    Attributes
     ----------
     cycle : float
         Period of the control cycle, a whole number of physics steps [s].

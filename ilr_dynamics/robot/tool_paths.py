@@ -43,7 +43,7 @@ class ToolPath:
     x(t) = centre + offset + s(t) (bias + amplitude sin(harmonic w t + phase)) for each axis, with
     w = 2 pi / period and s(t) = smoothstep(t / start_up).
 
-    Parameters
+    Attributes
     ----------
     period, duration, start_up : float
         Times [s].

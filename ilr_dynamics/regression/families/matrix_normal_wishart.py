@@ -38,7 +38,7 @@ class MatrixNormalWishart:
     """
     Stacked matrix-normal-Wishart distributions.
 
-    Parameters
+    Attributes
     ----------
     mean : (K, d, q)
         Expected [slope, offset].

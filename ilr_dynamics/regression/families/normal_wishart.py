@@ -40,7 +40,7 @@ class NormalWishart:
     """
     Stacked normal-Wishart distributions.
 
-    Parameters
+    Attributes
     ----------
     mean : (K, m)
         Locations of the centres.

@@ -49,7 +49,7 @@ class GroupedSums:
     """
     Sums over the lower components of each upper one.
 
-    Parameters
+    Attributes
     ----------
     groups : (K,)
         Upper component of each lower one, 0 to G - 1, in rising order.
@@ -76,7 +76,7 @@ class TiedGates:
     """
     Posterior of the input side.
 
-    Parameters
+    Attributes
     ----------
     components
         The normal-Wishart that each lower component (K) looks like.
@@ -102,7 +102,7 @@ class TiedRegressions:
     """
     Posterior of the output side.
 
-    Parameters
+    Attributes
     ----------
     components
         The matrix-normal-Wishart over [x, 1] that each lower component (K) looks like.

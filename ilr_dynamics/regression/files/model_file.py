@@ -49,7 +49,7 @@ class Kind:
     """
     Kind of a file.
 
-    Parameters
+    Attributes
     ----------
     name
         What messages call it.

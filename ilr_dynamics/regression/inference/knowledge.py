@@ -19,7 +19,7 @@ class Knowledge:
     """
     What was learned: all else follows from it.
 
-    Parameters
+    Attributes
     ----------
     prior
         Base distribution, in standard units, its scales fitted to the data if the inference does.

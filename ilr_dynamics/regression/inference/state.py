@@ -29,7 +29,7 @@ class InferenceState:
     """
     What is known in the middle of inference: statistics, their prior and their structure.
 
-    Parameters
+    Attributes
     ----------
     prior
         Base distribution, its scales as the data have chosen them so far.
@@ -133,7 +133,7 @@ class InferenceResult:
     """
     What inference found.
 
-    Parameters
+    Attributes
     ----------
     prior
         Base distribution, its scales fitted to the data if the inference does.

@@ -49,7 +49,7 @@ class HierarchicalPosterior(MixturePosterior):
     """
     Distributions of all lower components, and those of the upper ones they come from.
 
-    Parameters
+    Attributes
     ----------
     gates, regressions
         Input and output side of the upper components.
@@ -67,7 +67,7 @@ class HierarchicalPrior(MixturePrior):
     `gate` has the prior of the input precisions and, as kappa, kappa_0: how strongly lower centres
     are tied to their upper centre. `concentration` is alpha_0, that of the lower level.
 
-    Parameters
+    Attributes
     ----------
     upper_concentration
         beta_0 > 0: the larger, the more upper components are expected.

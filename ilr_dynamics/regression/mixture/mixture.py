@@ -43,7 +43,7 @@ class MixturePosterior:
     """
     Distributions of all components and what their weights are expected to be.
 
-    Parameters
+    Attributes
     ----------
     gate, regression
         One distribution a component (K).
@@ -87,7 +87,7 @@ class MixturePrior:
     Every method takes the statistics of K components, scatter (K, p, p), and `groups` (K,), the
     upper component that each belongs to. Here, without a hierarchy, each is a group of its own.
 
-    Parameters
+    Attributes
     ----------
     gate
         Normal-Wishart over centre and precision of the inputs (K = 1).

@@ -43,7 +43,7 @@ class Outcomes:
     """
     Outputs of n samples and what was predicted of them, the spread factors not yet counted.
 
-    Parameters
+    Attributes
     ----------
     weights : (n, k)
         Of the k components that matter most to any of them.

@@ -37,7 +37,7 @@ class PhysicalMixture:
     """
     What a model predicts, for inputs X (n, m) and outputs Y (n, d) that have been checked.
 
-    Parameters
+    Attributes
     ----------
     mixture
         Predictive distribution in standard units.

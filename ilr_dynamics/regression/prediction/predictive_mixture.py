@@ -43,7 +43,7 @@ class ComponentPredictions:
     """
     What each component says about the outputs of n inputs, in standard units.
 
-    Parameters
+    Attributes
     ----------
     log_weights : (n, K + 1)
         Log share of each component; the last column is the unseen component's.
@@ -68,7 +68,7 @@ class PredictiveMixture:
     """
     The predictive distribution in the form in which it is evaluated, one row a component.
 
-    Parameters
+    Attributes
     ----------
     log_constants : (K + 1,)
         Log weight of a component at its centre.

@@ -81,7 +81,7 @@ class InputCluster:
     """
     Some inputs near each other.
 
-    Parameters
+    Attributes
     ----------
     rows : (n,)
         Their numbers among all.

@@ -51,7 +51,7 @@ class PruningBounds:
     """
     Lower bounds of all components' distances.
 
-    Parameters
+    Attributes
     ----------
     projection : (s + 1, m + 1)
         From [x, 1] to its coordinates [R' x, 1].

@@ -73,7 +73,7 @@ class Regressors:
     """
     From inputs in physical units to regressors u = [x, features, 1] in standard units.
 
-    Parameters
+    Attributes
     ----------
     scaling
         Of the inputs.

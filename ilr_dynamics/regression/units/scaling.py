@@ -21,7 +21,7 @@ class Standardizer:
     """
     An affine map per column, fixed once: later updates must mean the same by the same number.
 
-    Parameters
+    Attributes
     ----------
     location : (p,)
         What becomes zero, in physical units.

@@ -14,7 +14,7 @@ class SpreadFactors:
     """
     Factors on standard deviations.
 
-    Parameters
+    Attributes
     ----------
     components
         Of all components that hold samples.

@@ -25,7 +25,7 @@ class Transforms:
     """
     What stands between physical units and the mixture.
 
-    Parameters
+    Attributes
     ----------
     regressors
         Inputs in physical units to regressors in standard units.
