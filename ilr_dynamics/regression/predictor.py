@@ -17,8 +17,8 @@ from ilr_dynamics.exceptions import InvalidDataError, SnapshotError
 from ilr_dynamics.regression.families.quadratic_forms import upper_triangle
 from ilr_dynamics.regression.files.model_file import PREDICTOR, read_file, write_file
 from ilr_dynamics.regression.files.stored_predictor import pack_predictor, unpack_predictor
-from ilr_dynamics.regression.prediction.gate import Gate, products_of
 from ilr_dynamics.regression.prediction.predictive_mixture import PredictiveMixture
+from ilr_dynamics.regression.prediction.pruned_weights import PrunedWeights, products_of
 from ilr_dynamics.regression.prediction.pruning import PruningBounds
 from ilr_dynamics.regression.shared.validation import MAX_STANDARD_VALUE
 from ilr_dynamics.regression.units.transforms import Transforms
@@ -58,10 +58,11 @@ class Predictor:
     """
     Mean prediction and spread at one input, in the order of operations that is fastest for one.
 
-    Most components are ruled out by a bound (`gate`); only what is left is looked at. What is
-    left out of those with samples weighs less than `pruning.NEGLIGIBLE_WEIGHT`, so that the mean
-    is off by at most that share of the distance between two local predictions, and the variance by
-    that share of its square and of the largest variance. The unseen component is always evaluated.
+    Most components are ruled out by a bound (`pruned_weights`); only what is left is looked at.
+    What is left out of those with samples weighs less than `pruning.NEGLIGIBLE_WEIGHT`, so that
+    the mean is off by at most that share of the distance between two local predictions, and the
+    variance by that share of its square and of the largest variance. The unseen component is
+    always evaluated.
 
     NumPy's calls cost as much as what they do, so there are as few as possible: arrays are worked
     on in place, and methods are called where functions of the same name would only look for them.
@@ -93,7 +94,7 @@ class Predictor:
         self._pairs = upper_triangle(n_inputs + 1)
         self._regressor_pairs = upper_triangle(n_regressors)
         self._variances = mixture.variances()
-        self._gate = Gate(mixture, pruning)
+        self._pruned_weights = PrunedWeights(mixture, pruning)
         # Of one query after the other; nothing of it is given away.
         self._z = np.ones(n_inputs + 1)
         self._x = self._z[:-1]
@@ -136,7 +137,7 @@ class Predictor:
         z, n_outputs = self._z, self._outputs.location.size
         u = z if self._is_linear else self._regressors(x[None])[0]
         products = products_of(z, self._pairs)
-        chosen, weights = self._gate(z, products)
+        chosen, weights = self._pruned_weights(z, products)
         if not self._is_linear:
             products = products_of(u, self._regressor_pairs)
         rows = _rows(chosen)

@@ -56,9 +56,9 @@ class Problem:
 
 
 def package_prior(h):
-    gate, regression = naive.prior_arrays(h)
+    region, regression = naive.prior_arrays(h)
     return HierarchicalPrior(
-        NormalWishart(*gate),
+        NormalWishart(*region),
         MatrixNormalWishart(*regression),
         h.concentration,
         h.upper_concentration,

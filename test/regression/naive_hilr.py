@@ -90,12 +90,12 @@ class Linear:
 class Group:
     """An upper component: columns [tau, mu_1 .. mu_K] and [A, c_1 .. c_K]."""
 
-    gate: Linear
+    region: Linear
     regression: Linear
 
     @property
     def n_lower(self):
-        return self.gate.mean.shape[1] - 1
+        return self.region.mean.shape[1] - 1
 
     @property
     def n_slopes(self):
@@ -114,7 +114,7 @@ class Group:
         rows = [(n, k) for n in range(len(samples)) for k in range(self.n_lower)]
         flat = [weights[n, k] for n, k in rows]
         return Group(
-            self.gate.updated(
+            self.region.updated(
                 [self.centre_design(k) for _, k in rows], [samples[n][0] for n, _ in rows], flat
             ),
             self.regression.updated(
@@ -127,14 +127,14 @@ class Group:
     def expected_log_likelihood(self, k, sample):
         """E log N(x | mu_k, Lambda) + E log N(y | A u + c_k, V)."""
         x, features, y = sample
-        of_input = self.gate.expected_log_density(self.centre_design(k), x)
+        of_input = self.region.expected_log_density(self.centre_design(k), x)
         design = self.output_design(k, features)
         return of_input + self.regression.expected_log_density(design, y)
 
     def predictives(self, k, features):
         """Student-t of x, and of y given its features, of lower component k."""
         of_output = self.regression.predictive(self.output_design(k, features))
-        return self.gate.predictive(self.centre_design(k)), of_output
+        return self.region.predictive(self.centre_design(k)), of_output
 
 
 @dataclass(frozen=True)
@@ -207,14 +207,14 @@ def random_hyperparameters(generator, m, d, r):
 
 def hyperparameters_of(prior):
     """From the package's prior."""
-    gate, regression = prior.gate, prior.regression
+    region, regression = prior.region, prior.regression
     r = regression.mean.shape[2] - 1
     return Hyperparameters(
-        location=gate.mean[0],
+        location=region.mean[0],
         upper_strength=prior.upper_strength,
-        lower_strength=gate.kappa[0],
-        scale=np.linalg.inv(gate.inverse_scale[0]),
-        dof=gate.dof[0],
+        lower_strength=region.kappa[0],
+        scale=np.linalg.inv(region.inverse_scale[0]),
+        dof=region.dof[0],
         slope=regression.mean[0, :, :r],
         slope_precision=regression.column_precision[0, :r, :r],
         offset=regression.mean[0, :, r],
@@ -232,7 +232,7 @@ def prior_arrays(h):
     columns = np.zeros((r + 1, r + 1))
     columns[:r, :r] = h.slope_precision
     columns[r, r] = h.offset_strength
-    gate = (
+    region = (
         h.location[None],
         np.array([h.lower_strength]),
         np.linalg.inv(h.scale)[None],
@@ -244,7 +244,7 @@ def prior_arrays(h):
         np.linalg.inv(h.noise_scale)[None],
         np.array([h.noise_dof]),
     )
-    return gate, regression
+    return region, regression
 
 
 def samples_of(scatter, m, r):
@@ -305,7 +305,7 @@ def lower_bound(h, priors, groups, prior_counts, counts, r, samples, weights):
                     terms = log_weights[g][k] + group.expected_log_likelihood(k, sample)
                     bound += weights[n] * r[g][n, k] * (terms - np.log(r[g][n, k]))
         for prior, posterior in (
-            (priors[g].gate, group.gate),
+            (priors[g].region, group.region),
             (priors[g].regression, group.regression),
         ):
             bound += expected_log_prior(prior, posterior) + entropy(posterior)
@@ -360,7 +360,7 @@ def log_evidence(h, samples, weights):
         prior = h.group(of_group.shape[1])
         posterior = prior.updated(samples, of_group)
         for before, after in (
-            (prior.gate, posterior.gate),
+            (prior.region, posterior.region),
             (prior.regression, posterior.regression),
         ):
             total += after.log_normalizer() - before.log_normalizer()
@@ -442,7 +442,7 @@ def draw_components(h, groups, counts, generator, n_draws):
     for group, (a, b), of_group in zip(groups, upper, counts, strict=True):
         stick = generator.beta(a, b, n_draws)
         left, rest = rest * stick, rest * (1.0 - stick)
-        centres, precisions = group.gate.draw(generator, n_draws)
+        centres, precisions = group.region.draw(generator, n_draws)
         maps, noises = group.regression.draw(generator, n_draws)
         r = group.n_slopes
 
@@ -458,6 +458,6 @@ def draw_components(h, groups, counts, generator, n_draws):
             left = left * (1.0 - stick)
         unseen += left
     fresh = h.group(1)
-    centres, precisions = fresh.gate.draw(generator, n_draws)
+    centres, precisions = fresh.region.draw(generator, n_draws)
     maps, noises = fresh.regression.draw(generator, n_draws)
     return [*seen, (unseen + rest, centres[:, :, 1], precisions, maps, noises)]

@@ -38,20 +38,20 @@ class Component:
         return self.mean.size, self.map.shape[0]
 
 
-def components_of(gate, regression):
+def components_of(region, regression):
     """Components from the package's stacked arrays."""
     return [
         Component(
-            gate.mean[k],
-            gate.kappa[k],
-            np.linalg.inv(gate.inverse_scale[k]),
-            gate.dof[k],
+            region.mean[k],
+            region.kappa[k],
+            np.linalg.inv(region.inverse_scale[k]),
+            region.dof[k],
             regression.mean[k],
             regression.column_precision[k],
             np.linalg.inv(regression.inverse_scale[k]),
             regression.dof[k],
         )
-        for k in range(gate.kappa.size)
+        for k in range(region.kappa.size)
     ]
 
 
@@ -74,9 +74,9 @@ def random_component(generator, m, d):
     )
 
 
-def gate_and_regression(components):
+def region_and_regression(components):
     """Arguments of the package's NormalWishart and MatrixNormalWishart."""
-    gate = (
+    region = (
         np.stack([c.mean for c in components]),
         np.array([c.kappa for c in components]),
         np.stack([np.linalg.inv(c.scale) for c in components]),
@@ -88,7 +88,7 @@ def gate_and_regression(components):
         np.stack([np.linalg.inv(c.noise_scale) for c in components]),
         np.array([c.noise_dof for c in components]),
     )
-    return gate, regression
+    return region, regression
 
 
 def update(prior, X, Y, weights):

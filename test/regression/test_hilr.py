@@ -50,9 +50,9 @@ class Problem:
     def __init__(self, seed, m, d, n=12):
         generator = np.random.default_rng(seed)
         self.h = naive.random_hyperparameters(generator, m, d, m)
-        gate, regression = naive.prior_arrays(self.h)
+        region, regression = naive.prior_arrays(self.h)
         self.prior = HierarchicalPrior(
-            NormalWishart(*gate),
+            NormalWishart(*region),
             MatrixNormalWishart(*regression),
             self.h.concentration,
             self.h.upper_concentration,
@@ -267,16 +267,16 @@ def test_one_component_is_bayesian_linear_regression(motion):
     ridge = np.linalg.solve(U.T @ U + penalty, U.T @ B)
     residuals = B - U @ ridge
     noise = 4.0 * 0.3**2 * np.eye(2) + residuals.T @ residuals + ridge.T @ penalty @ ridge
-    regression, gate = model.posterior_.regression, model.posterior_.gate
+    regression, region = model.posterior_.regression, model.posterior_.region
     np.testing.assert_allclose(regression.mean[0], ridge.T, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(regression.column_precision[0], U.T @ U + penalty, atol=1e-9)
     np.testing.assert_allclose(regression.inverse_scale[0], noise, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(regression.dof, 2 + 1 + 4.0 + len(X))
     # Its centre is expected within both spreads of the location, which here is that of the data.
-    np.testing.assert_allclose(gate.kappa, 0.2**2 / (0.5**2 + 0.8**2) + len(X), rtol=1e-9)
-    np.testing.assert_allclose(gate.mean, 0.0, atol=1e-10)
+    np.testing.assert_allclose(region.kappa, 0.2**2 / (0.5**2 + 0.8**2) + len(X), rtol=1e-9)
+    np.testing.assert_allclose(region.mean, 0.0, atol=1e-10)
     np.testing.assert_allclose(
-        gate.inverse_scale[0], 3.0 * 0.2**2 * np.eye(2) + A.T @ A, rtol=1e-9
+        region.inverse_scale[0], 3.0 * 0.2**2 * np.eye(2) + A.T @ A, rtol=1e-9
     )
 
 

@@ -38,8 +38,8 @@ def test_one_component_is_bayesian_linear_regression(motion):
 
 def test_predictions_agree_with_the_naive_predictive(model, motion):
     X = np.concatenate([motion[0][::80], [[3.0, 900.0], [-8.0, 0.0]]])
-    base = naive.components_of(model.prior_.gate, model.prior_.regression)[0]
-    components = naive.components_of(model.posterior_.gate, model.posterior_.regression)
+    base = naive.components_of(model.prior_.region, model.prior_.regression)[0]
+    components = naive.components_of(model.posterior_.region, model.posterior_.regression)
     mean, std = model.predict(X, return_std=True)
     mode, _ = model.predict(X, return_std=True, mode="mode")
     weights, means, covariances = model.predict_components(X)

@@ -32,7 +32,7 @@ def labelled_samples(generator, n=80, n_components=4):
 
 
 def assert_equal_posteriors(found, expected):
-    for family in ("gate", "regression"):
+    for family in ("region", "regression"):
         for name, value in vars(getattr(expected, family)).items():
             np.testing.assert_allclose(
                 getattr(getattr(found, family), name), value, rtol=1e-9, atol=1e-10

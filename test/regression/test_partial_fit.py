@@ -89,23 +89,23 @@ def test_learning_elsewhere_does_not_harm_what_is_known():
 def test_prior_and_scaling_stay_those_of_the_first_batch():
     model = ILR(n_components=20, inference=BatchInference(fit_scales=False)).fit(*region(0.0))
     prior, regressors, outputs = model.prior_, model.regressors_, model.output_scaling_
-    kept = [prior.gate.inverse_scale.copy(), prior.regression.inverse_scale.copy()]
+    kept = [prior.region.inverse_scale.copy(), prior.regression.inverse_scale.copy()]
     model.partial_fit(*region(5.0))
     assert model.prior_ is prior
     assert model.regressors_ is regressors
     assert model.output_scaling_ is outputs
-    np.testing.assert_array_equal(prior.gate.inverse_scale, kept[0])
+    np.testing.assert_array_equal(prior.region.inverse_scale, kept[0])
     np.testing.assert_array_equal(prior.regression.inverse_scale, kept[1])
 
 
 def test_fitted_scales_follow_all_data_and_leave_the_earlier_prior_untouched():
     model = ILR(n_components=20).fit(*region(0.0))
     prior, regressors = model.prior_, model.regressors_
-    kept = [prior.gate.inverse_scale.copy(), prior.regression.inverse_scale.copy()]
+    kept = [prior.region.inverse_scale.copy(), prior.regression.inverse_scale.copy()]
     model.partial_fit(*region(5.0))
     assert model.regressors_ is regressors
     assert np.all(model.prior_.regression.scales() != prior.regression.scales())
-    np.testing.assert_array_equal(prior.gate.inverse_scale, kept[0])
+    np.testing.assert_array_equal(prior.region.inverse_scale, kept[0])
     np.testing.assert_array_equal(prior.regression.inverse_scale, kept[1])
 
 

@@ -41,7 +41,7 @@ from ilr_dynamics.regression.families.linear_algebra import (
 from ilr_dynamics.regression.families.matrix_normal_wishart import MatrixNormalWishart
 from ilr_dynamics.regression.families.normal_wishart import LOG_2, NormalWishart
 
-__all__ = ["GroupedSums", "TiedGates", "TiedRegressions", "tied_gates", "tied_regressions"]
+__all__ = ["GroupedSums", "TiedRegions", "TiedRegressions", "tied_regions", "tied_regressions"]
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class GroupedSums:
 
 
 @dataclass(frozen=True)
-class TiedGates:
+class TiedRegions:
     """
     Posterior of the input side.
 
@@ -126,9 +126,9 @@ class TiedRegressions:
     offset_distances: float
 
 
-def tied_gates(
+def tied_regions(
     prior: NormalWishart, common_strength: float, sums: GroupedSums, scatter: FloatArray, one: int
-) -> TiedGates:
+) -> TiedRegions:
     """
     Posterior of centres and input precisions.
 
@@ -180,7 +180,7 @@ def tied_gates(
     common = (lambda0 * location + kappa0 * sums(centres)) / (lambda0 + size * kappa0)[:, None]
     shifts = centres - common[groups]
     spread = 1.0 / strengths + common_variance[groups] * (1.0 - kappa0 / strengths) ** 2
-    return TiedGates(
+    return TiedRegions(
         NormalWishart(centres, kappa, inverse_scale[groups], dof[groups]),
         log_evidence,
         np.einsum("gii->i", precision),

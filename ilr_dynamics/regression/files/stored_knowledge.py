@@ -21,7 +21,8 @@ from ilr_dynamics.regression.shared.validation import check_integer
 __all__ = ["pack_knowledge", "unpack_knowledge"]
 
 # Fields of the families of a component.
-GATE = ("mean", "kappa", "inverse_scale", "dof")
+# Of the region, which files call gate.
+REGION = ("mean", "kappa", "inverse_scale", "dof")
 REGRESSION = ("mean", "column_precision", "inverse_scale", "dof")
 # Sums of outer products are positive semidefinite, but for rounding.
 ROUNDING = 1e-8
@@ -31,7 +32,7 @@ def pack_knowledge(known: Knowledge) -> tuple[dict[str, Any], dict[str, FloatArr
     """Header, of what JSON can hold, and arrays by name; SnapshotError if none can be made."""
     prior = known.prior
     arrays = {
-        **{f"gate_{name}": getattr(prior.gate, name) for name in GATE},
+        **{f"gate_{name}": getattr(prior.region, name) for name in REGION},
         **{f"regression_{name}": getattr(prior.regression, name) for name in REGRESSION},
         "concentration": np.array([prior.concentration]),
         "statistics": known.statistics,
@@ -105,7 +106,7 @@ def _checked_prior(arrays: Mapping[str, FloatArray], hierarchical: bool) -> Mixt
         if not np.all(arrays[name] > bound):
             raise ValueError(f"{name} is {arrays[name].tolist()}, expected more than {bound}")
     families = (
-        NormalWishart(*(arrays[f"gate_{name}"] for name in GATE)),
+        NormalWishart(*(arrays[f"gate_{name}"] for name in REGION)),
         MatrixNormalWishart(*(arrays[f"regression_{name}"] for name in REGRESSION)),
     )
     concentration = float(arrays["concentration"][0])

@@ -58,10 +58,10 @@ def merge_components(
     merged_into : (K,) or None
         The component that each becomes part of, itself for most; None if no merge is a gain.
     """
-    gate = prior.posterior(scatter, groups).gate
+    region = prior.posterior(scatter, groups).region
     # In units of the components' spread, so that all inputs count alike.
-    variances = np.diagonal(gate.inverse_scale, axis1=1, axis2=2) / gate.dof[:, None]
-    pairs = neighbours(gate.mean / np.sqrt(np.median(variances, axis=0)))
+    variances = np.diagonal(region.inverse_scale, axis1=1, axis2=2) / region.dof[:, None]
+    pairs = neighbours(region.mean / np.sqrt(np.median(variances, axis=0)))
     gains = prior.merge_gains(scatter, groups, pairs)
     pairs, gains = pairs[gains > 0.0], gains[gains > 0.0]
     if pairs.size == 0:

@@ -21,9 +21,9 @@ from ilr_dynamics.regression.families import stick_breaking
 from ilr_dynamics.regression.families.normal_wishart import NormalWishart
 from ilr_dynamics.regression.families.tied_components import (
     GroupedSums,
-    TiedGates,
+    TiedRegions,
     TiedRegressions,
-    tied_gates,
+    tied_regions,
     tied_regressions,
 )
 from ilr_dynamics.regression.mixture.hyperparameters import (
@@ -51,11 +51,11 @@ class HierarchicalPosterior(MixturePosterior):
 
     Attributes
     ----------
-    gates, regressions
+    regions, regressions
         Input and output side of the upper components.
     """
 
-    gates: TiedGates
+    regions: TiedRegions
     regressions: TiedRegressions
 
 
@@ -64,8 +64,8 @@ class HierarchicalPrior(MixturePrior):
     """
     Base distributions of both levels.
 
-    `gate` has the prior of the input precisions and, as kappa, kappa_0: how strongly lower centres
-    are tied to their upper centre. `concentration` is alpha_0, that of the lower level.
+    `region` has the prior of the input precisions and, as kappa, kappa_0: how strongly lower
+    centres are tied to their upper centre. `concentration` is alpha_0, that of the lower level.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class HierarchicalPrior(MixturePrior):
 
     def posterior(self, scatter: FloatArray, groups: IndexArray) -> HierarchicalPosterior:
         """Posterior of each lower component, for components in order."""
-        gates, regressions = self._tied(scatter, groups)
+        regions, regressions = self._tied(scatter, groups)
         counts = self.counts(scatter)
         totals, per_group = self._per_group(counts, groups)
         upper = stick_breaking.expected_log_weights(totals, self.upper_concentration)
@@ -104,11 +104,11 @@ class HierarchicalPrior(MixturePrior):
         expected_log_weights = upper[groups] + np.concatenate(lower)
         log_expected_weights = self._log_expected_weights(counts, groups)[:-1]
         return HierarchicalPosterior(
-            gates.components,
+            regions.components,
             regressions.components,
             expected_log_weights,
             log_expected_weights,
-            gates,
+            regions,
             regressions,
         )
 
@@ -121,7 +121,7 @@ class HierarchicalPrior(MixturePrior):
         sticks = stick_breaking.log_evidence(totals, self.upper_concentration) + sum(
             stick_breaking.log_evidence(of_group, self.concentration) for of_group in per_group
         )
-        families = posterior.gates.log_evidence + posterior.regressions.log_evidence
+        families = posterior.regions.log_evidence + posterior.regressions.log_evidence
         return float(np.sum(families) + sticks)
 
     def predictive(self, scatter: FloatArray, groups: IndexArray) -> MixturePosterior:
@@ -131,27 +131,27 @@ class HierarchicalPrior(MixturePrior):
         The unseen component has all mass beyond the sticks of both levels, and the distributions
         of the prior.
         """
-        gates, regressions = self._tied(scatter, groups)
+        regions, regressions = self._tied(scatter, groups)
         return MixturePosterior(
-            gates.components.joined(self._unseen_gate()),
+            regions.components.joined(self._unseen_region()),
             regressions.components.joined(self.regression),
             np.zeros(0),
             self._log_expected_weights(self.counts(scatter), groups),
         )
 
-    def _unseen_gate(self) -> NormalWishart:
+    def _unseen_region(self) -> NormalWishart:
         """Where a new lower component of a new upper one may be: both variances add up."""
-        kappa0, lambda0 = self.gate.kappa, self.upper_strength
-        return replace(self.gate, kappa=kappa0 * lambda0 / (kappa0 + lambda0))
+        kappa0, lambda0 = self.region.kappa, self.upper_strength
+        return replace(self.region, kappa=kappa0 * lambda0 / (kappa0 + lambda0))
 
     def refitted(
         self, guess: Self, posterior: MixturePosterior, rounding: ArrayLike = 0.0
     ) -> Self:
         """One step of maximising the evidence over the scales, as without a hierarchy."""
         assert isinstance(posterior, HierarchicalPosterior)
-        gates, regressions = posterior.gates, posterior.regressions
+        regions, regressions = posterior.regions, posterior.regressions
         m, d = self.n_inputs, self.n_outputs
-        K, G = posterior.gate.kappa.size, gates.log_evidence.size
+        K, G = posterior.region.kappa.size, regions.log_evidence.size
         column_guess = guess.regression.column_scales()
         column_scales = np.append(
             most_probable_scale(d, G, regressions.slope_distances, column_guess[:-1]),
@@ -159,11 +159,11 @@ class HierarchicalPrior(MixturePrior):
         )
         return replace(
             self,
-            gate=self.gate.rescaled(
+            region=self.region.rescaled(
                 most_probable_scale(
-                    self.gate.dof[0], G, gates.precision_sums, guess.gate.scales()
+                    self.region.dof[0], G, regions.precision_sums, guess.region.scales()
                 ),
-                most_probable_scale(m, K, gates.centre_distances, guess.gate.kappa[0]),
+                most_probable_scale(m, K, regions.centre_distances, guess.region.kappa[0]),
             ),
             regression=self.regression.rescaled(
                 most_probable_scale(
@@ -176,7 +176,7 @@ class HierarchicalPrior(MixturePrior):
                 column_scales,
             ),
             upper_strength=float(
-                most_probable_scale(m, G, gates.common_distances, guess.upper_strength)
+                most_probable_scale(m, G, regions.common_distances, guess.upper_strength)
             ),
         )
 
@@ -239,10 +239,10 @@ class HierarchicalPrior(MixturePrior):
 
         Candidates are those with similar slopes.
         """
-        gates, regressions = self._tied(scatter, groups)
+        regions, regressions = self._tied(scatter, groups)
         slopes = regressions.slopes
         pairs = neighbours(slopes.reshape(slopes.shape[0], -1))
-        alone = gates.log_evidence + regressions.log_evidence
+        alone = regions.log_evidence + regressions.log_evidence
         gains = self._union_log_evidence(scatter, groups, pairs)
         gains -= alone[pairs[:, 0]] + alone[pairs[:, 1]]
         gains += self._union_stick_gains(scatter, groups, pairs)
@@ -267,10 +267,10 @@ class HierarchicalPrior(MixturePrior):
             chosen = pairs[start : start + PAIRS_AT_A_TIME]
             unions = [np.append(members[first], members[second]) for first, second in chosen]
             sizes = [union.size for union in unions]
-            gates, regressions = self._tied(
+            regions, regressions = self._tied(
                 scatter[np.concatenate(unions)], np.repeat(np.arange(len(unions)), sizes)
             )
-            evidence[start : start + len(unions)] = gates.log_evidence + regressions.log_evidence
+            evidence[start : start + len(unions)] = regions.log_evidence + regressions.log_evidence
         return evidence
 
     def _union_stick_gains(
@@ -296,20 +296,22 @@ class HierarchicalPrior(MixturePrior):
             )
         return gains
 
-    def _tied(self, scatter: FloatArray, groups: IndexArray) -> tuple[TiedGates, TiedRegressions]:
+    def _tied(
+        self, scatter: FloatArray, groups: IndexArray
+    ) -> tuple[TiedRegions, TiedRegressions]:
         sums = GroupedSums(groups)
         one = self.n_regressors - 1
         return (
-            tied_gates(self.gate, self.upper_strength, sums, scatter, one),
+            tied_regions(self.region, self.upper_strength, sums, scatter, one),
             tied_regressions(self.regression, sums, scatter),
         )
 
     def _group_log_evidence(self, scatter: FloatArray) -> float:
         """Log probability of the samples of one group and of their lower labels."""
         counts = np.sort(self.counts(scatter))[::-1]
-        gates, regressions = self._tied(scatter, np.zeros(scatter.shape[0], dtype=np.intp))
+        regions, regressions = self._tied(scatter, np.zeros(scatter.shape[0], dtype=np.intp))
         sticks = stick_breaking.log_evidence(counts, self.concentration)
-        return float(gates.log_evidence[0] + regressions.log_evidence[0] + sticks)
+        return float(regions.log_evidence[0] + regressions.log_evidence[0] + sticks)
 
     def _upper_stick_evidence(self, scatter: FloatArray, groups: IndexArray) -> float:
         _, members = np.unique(groups, return_inverse=True)

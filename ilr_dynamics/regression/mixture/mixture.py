@@ -45,7 +45,7 @@ class MixturePosterior:
 
     Attributes
     ----------
-    gate, regression
+    region, regression
         One distribution a component (K).
     expected_log_weights : (K,)
         E[log pi_k], for the E-step.
@@ -53,7 +53,7 @@ class MixturePosterior:
         log E[pi_k], for the prediction. What is missing to one belongs to the unseen component.
     """
 
-    gate: NormalWishart
+    region: NormalWishart
     regression: MatrixNormalWishart
     expected_log_weights: FloatArray
     log_expected_weights: FloatArray
@@ -65,8 +65,8 @@ class MixturePosterior:
         log rho_nk = E[log pi_k] + E[log N(x_n | k)] + E[log N(y_n | x_n, k)].
         """
         of_outputs, output_constants = self.regression.expected_log_likelihoods()
-        of_inputs, input_constants = self.gate.expected_log_likelihoods()
-        (K, p, _), m = of_outputs.shape, self.gate.dimension
+        of_inputs, input_constants = self.region.expected_log_likelihoods()
+        (K, p, _), m = of_outputs.shape, self.region.dimension
         one = self.regression.n_regressors - 1
         # Both are a constant minus half a squared length, |W z|^2: one product squares both.
         W = np.zeros((K, p + m, p))
@@ -89,7 +89,7 @@ class MixturePrior:
 
     Attributes
     ----------
-    gate
+    region
         Normal-Wishart over centre and precision of the inputs (K = 1).
     regression
         Matrix-normal-Wishart over slope, offset and noise precision (K = 1).
@@ -97,14 +97,14 @@ class MixturePrior:
         alpha_0 > 0: the larger, the more components are expected.
     """
 
-    gate: NormalWishart
+    region: NormalWishart
     regression: MatrixNormalWishart
     concentration: float
 
     @property
     def n_inputs(self) -> int:
         """Length m of an input."""
-        return self.gate.dimension
+        return self.region.dimension
 
     @property
     def n_regressors(self) -> int:
@@ -139,10 +139,10 @@ class MixturePrior:
 
     def posterior(self, scatter: FloatArray, groups: IndexArray) -> MixturePosterior:
         """Posterior = prior + statistics (M-step), for components in order."""
-        gate, regression = self._families(scatter)
+        region, regression = self._families(scatter)
         counts = self.counts(scatter)
         return MixturePosterior(
-            gate,
+            region,
             regression,
             stick_breaking.expected_log_weights(counts, self.concentration),
             stick_breaking.log_expected_weights(counts, self.concentration)[:-1],
@@ -163,16 +163,16 @@ class MixturePrior:
         self, posterior: MixturePosterior, scatter: FloatArray, groups: IndexArray
     ) -> float:
         """`log_evidence` of components in order whose posterior is at hand."""
-        base = self.gate.log_normalizer() + self.regression.log_normalizer()
-        gains = posterior.gate.log_normalizer() + posterior.regression.log_normalizer() - base
+        base = self.region.log_normalizer() + self.regression.log_normalizer()
+        gains = posterior.region.log_normalizer() + posterior.regression.log_normalizer() - base
         sticks = stick_breaking.log_evidence(self.counts(scatter), self.concentration)
         return float(np.sum(gains)) + sticks
 
     def component_log_evidence(self, scatter: FloatArray) -> FloatArray:
         """Log probability (K,) of the samples of each component, were each alone."""
-        gate, regression = self._families(scatter)
-        base = self.gate.log_normalizer() + self.regression.log_normalizer()
-        return gate.log_normalizer() + regression.log_normalizer() - base
+        region, regression = self._families(scatter)
+        base = self.region.log_normalizer() + self.regression.log_normalizer()
+        return region.log_normalizer() + regression.log_normalizer() - base
 
     def predictive(self, scatter: FloatArray, groups: IndexArray) -> MixturePosterior:
         """
@@ -184,7 +184,7 @@ class MixturePrior:
         log_weights = stick_breaking.log_expected_weights(self.counts(scatter), self.concentration)
         return replace(
             seen,
-            gate=seen.gate.joined(self.gate),
+            region=seen.region.joined(self.region),
             regression=seen.regression.joined(self.regression),
             log_expected_weights=log_weights,
         )
@@ -207,16 +207,16 @@ class MixturePrior:
         rounding : (d,)
             Noise scales stay above it (`rounding_of_squares`).
         """
-        gate, regression = posterior.gate, posterior.regression
-        m, d, K = self.n_inputs, self.n_outputs, gate.kappa.size
+        region, regression = posterior.region, posterior.regression
+        m, d, K = self.n_inputs, self.n_outputs, region.kappa.size
         return replace(
             self,
-            gate=self.gate.rescaled(
+            region=self.region.rescaled(
                 most_probable_scale(
-                    self.gate.dof[0], K, gate.expected_precision_sums(), guess.gate.scales()
+                    self.region.dof[0], K, region.expected_precision_sums(), guess.region.scales()
                 ),
                 most_probable_scale(
-                    m, K, gate.expected_distances(self.gate.mean), guess.gate.kappa[0]
+                    m, K, region.expected_distances(self.region.mean), guess.region.kappa[0]
                 ),
             ),
             regression=self.regression.rescaled(
@@ -249,8 +249,8 @@ class MixturePrior:
         """Log probability of this prior's scales when `guess` is what was expected of them."""
         return (
             log_scale_prior(CONCENTRATION_SIZE, self.concentration, guess.concentration)
-            + log_scale_prior(self.gate.dof[0], self.gate.scales(), guess.gate.scales())
-            + log_scale_prior(self.n_inputs, self.gate.kappa, guess.gate.kappa)
+            + log_scale_prior(self.region.dof[0], self.region.scales(), guess.region.scales())
+            + log_scale_prior(self.n_inputs, self.region.kappa, guess.region.kappa)
             + log_scale_prior(
                 self.regression.dof[0], self.regression.scales(), guess.regression.scales()
             )
@@ -283,11 +283,13 @@ class MixturePrior:
     def _families(self, scatter: FloatArray) -> tuple[NormalWishart, MatrixNormalWishart]:
         m, q = self.n_inputs, self.n_regressors
         counts = self.counts(scatter)
-        gate = update_normal_wishart(self.gate, counts, scatter[:, :m, q - 1], scatter[:, :m, :m])
+        region = update_normal_wishart(
+            self.region, counts, scatter[:, :m, q - 1], scatter[:, :m, :m]
+        )
         regression = update_matrix_normal_wishart(
             self.regression, counts, scatter[:, :q, :q], scatter[:, q:, :q], scatter[:, q:, q:]
         )
-        return gate, regression
+        return region, regression
 
 
 def most_probable_concentration(

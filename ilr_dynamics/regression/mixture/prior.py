@@ -82,7 +82,7 @@ class Prior(ParameterGroup):
         )
         column_precision[-1] = self.noise_std**2
         return MixturePrior(
-            gate=NormalWishart(
+            region=NormalWishart(
                 mean=np.zeros((1, n_inputs)),
                 kappa=np.array([(self.input_spread / self.centre_spread) ** 2]),
                 inverse_scale=(strength * self.input_spread**2 * np.eye(n_inputs))[None],
@@ -130,7 +130,7 @@ class TwoLevelPrior(Prior):
         """Base distributions of both levels."""
         lower = super().base_distribution(n_inputs, n_features, n_outputs)
         return HierarchicalPrior(
-            lower.gate,
+            lower.region,
             lower.regression,
             lower.concentration,
             float(self.upper_concentration),

@@ -97,11 +97,11 @@ class PredictiveMixture:
     @classmethod
     def from_components(cls, components: MixturePosterior) -> PredictiveMixture:
         """Evaluate what does not depend on the query; the last component is the unseen one."""
-        gate, regression = components.gate, components.regression
+        region, regression = components.region, components.regression
         return cls(
-            log_constants=components.log_expected_weights + gate.predictive_log_constants(),
-            exponents=0.5 * (gate.dof + 1.0),
-            distance_coefficients=form_coefficients(gate.predictive_forms()),
+            log_constants=components.log_expected_weights + region.predictive_log_constants(),
+            exponents=0.5 * (region.dof + 1.0),
+            distance_coefficients=form_coefficients(region.predictive_forms()),
             maps=regression.mean,
             widening_coefficients=form_coefficients(regression.slope_covariance),
             noise_shapes=regression.noise_shape(),
@@ -161,13 +161,13 @@ class PredictiveMixture:
 
     def predict(self, U: FloatArray) -> ComponentPredictions:
         """What all components say of regressors (n, q)."""
-        gate_products, products = self.products(U)
-        return self.evaluated(U, products, self.log_densities(gate_products))
+        input_products, products = self.products(U)
+        return self.evaluated(U, products, self.log_densities(input_products))
 
     def distances(self, U: FloatArray) -> FloatArray:
         """Scaled squared distance (n, K + 1) of regressors (n, q) to each centre."""
-        gate_products, _ = self.products(U)
-        return np.maximum(gate_products @ self.distance_coefficients.T, 0.0)
+        input_products, _ = self.products(U)
+        return np.maximum(input_products @ self.distance_coefficients.T, 0.0)
 
     def evaluated(
         self, U: FloatArray, products: FloatArray, log_densities: FloatArray
@@ -195,14 +195,14 @@ class PredictiveMixture:
         )
 
     def log_densities(
-        self, gate_products: FloatArray, chosen: IndexArray | None = None
+        self, input_products: FloatArray, chosen: IndexArray | None = None
     ) -> FloatArray:
         """Log weight (n, c) of the chosen components, or of all, not normalised."""
         coefficients, exponents, constants = (
             array if chosen is None else array.take(chosen, axis=0)
             for array in (self.distance_coefficients, self.exponents, self.log_constants)
         )
-        distances = gate_products @ coefficients.T
+        distances = input_products @ coefficients.T
         np.maximum(distances, 0.0, out=distances)
         log_densities = np.log1p(distances, out=distances)
         log_densities *= -exponents
@@ -216,7 +216,7 @@ class PredictiveMixture:
         parts = {name: array.take(chosen, axis=0) for name, array in kept.items()}
         return PredictiveMixture(distance_coefficients=coefficients[:0], **parts)
 
-    def _gate_inputs(self, U: FloatArray) -> FloatArray:
+    def _inputs_with_one(self, U: FloatArray) -> FloatArray:
         """Inputs [x, 1] (n, m + 1) of regressors (n, q), which hold features besides."""
         if U.shape[1] == self.n_inputs + 1:
             return U
@@ -224,13 +224,13 @@ class PredictiveMixture:
 
     def coordinates(self, U: FloatArray) -> FloatArray:
         """What the pruning looks at, (n, s + 1), of regressors (n, q)."""
-        return self._gate_inputs(U) @ self.pruning.projection.T
+        return self._inputs_with_one(U) @ self.pruning.projection.T
 
     def products(self, U: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Products of inputs [x, 1] and of regressors (n, q): the same without features."""
-        gate_products = pairwise_products(self._gate_inputs(U))
+        input_products = pairwise_products(self._inputs_with_one(U))
         has_features = U.shape[1] > self.n_inputs + 1
-        return gate_products, pairwise_products(U) if has_features else gate_products
+        return input_products, pairwise_products(U) if has_features else input_products
 
     def log_output_densities(self, predictions: ComponentPredictions, Y: FloatArray) -> FloatArray:
         """Log Student-t density (n, K + 1) of standardised outputs (n, d) under each component."""

@@ -67,7 +67,7 @@ def pruned_predictions(
             yield rows, mixture, mixture.predict(U[rows])
         return
     for near in input_clusters(mixture, U):
-        log_densities = mixture.log_densities(near.gate_products, near.chosen)
+        log_densities = mixture.log_densities(near.input_products, near.chosen)
         relative = log_densities - log_densities.max(axis=1, keepdims=True)
         matters = relative.max(axis=0) > -mixture.pruning.log_margin
         matters[-1] = True
@@ -87,7 +87,7 @@ class InputCluster:
         Their numbers among all.
     U : (n, q)
         Regressors.
-    gate_products, products
+    input_products, products
         Products of inputs [x, 1] and of regressors.
     chosen : (c,)
         Components that can matter to one of them, and the last of all.
@@ -95,7 +95,7 @@ class InputCluster:
 
     rows: IndexArray
     U: FloatArray
-    gate_products: FloatArray
+    input_products: FloatArray
     products: FloatArray
     chosen: IndexArray
 
@@ -110,12 +110,12 @@ def input_clusters(mixture: PredictiveMixture, U: FloatArray) -> Iterator[InputC
     for start in range(0, len(U), BLOCK_ROWS):
         rows = order[start : start + BLOCK_ROWS]
         block = U[rows]
-        gate_products, products = mixture.products(block)
-        of_unseen = mixture.log_densities(gate_products, unseen)[:, 0]
+        input_products, products = mixture.products(block)
+        of_unseen = mixture.log_densities(input_products, unseen)[:, 0]
         for first in range(0, len(rows), NEIGHBOURS):
             near = slice(first, first + NEIGHBOURS)
             distances = mixture.pruning.distances(coordinates[rows[near]], buffer)
-            of_nearest = _log_densities_of_nearest(mixture, distances, gate_products[near])
+            of_nearest = _log_densities_of_nearest(mixture, distances, input_products[near])
             largest = np.maximum(of_nearest, of_unseen[near])
             for some, chosen in _candidates(mixture, distances, largest):
                 # Of most clusters all rows, which then need no copy.
@@ -123,7 +123,7 @@ def input_clusters(mixture: PredictiveMixture, U: FloatArray) -> Iterator[InputC
                 yield InputCluster(
                     rows[asking],
                     block[asking],
-                    gate_products[asking],
+                    input_products[asking],
                     products[asking],
                     np.concatenate([chosen, unseen]),
                 )
@@ -178,7 +178,7 @@ def _candidates(
 
 
 def _log_densities_of_nearest(
-    mixture: PredictiveMixture, distances: FloatArray, gate_products: FloatArray
+    mixture: PredictiveMixture, distances: FloatArray, input_products: FloatArray
 ) -> FloatArray:
     """
     Log weight (n,) at each row of the component with samples that is nearest by its bound.
@@ -195,6 +195,6 @@ def _log_densities_of_nearest(
     if unbounded.size:
         distances[:, unbounded] = 1.0
     coefficients = mixture.distance_coefficients.take(nearest, axis=0)
-    exact = np.einsum("np,np->n", gate_products, coefficients).clip(0.0)
+    exact = np.einsum("np,np->n", input_products, coefficients).clip(0.0)
     exponents, constants = mixture.exponents.take(nearest), mixture.log_constants.take(nearest)
     return np.asarray(constants - exponents * np.log1p(exact))

@@ -27,7 +27,7 @@ def statistics_of(U, Y, weights):
 def drawn(seed, m, d, n=12):
     generator = np.random.default_rng(seed)
     component = naive.random_component(generator, m, d)
-    prior = MatrixNormalWishart(*naive.gate_and_regression([component])[1])
+    prior = MatrixNormalWishart(*naive.region_and_regression([component])[1])
     X = generator.normal(size=(n, m)) * 2.0
     Y = generator.normal(size=(n, d)) + X @ generator.normal(size=(m, d))
     return component, prior, X, Y, generator.uniform(0.1, 3.0, n)
@@ -49,7 +49,7 @@ def test_update_agrees_with_residuals_and_correction_of_the_prior(seed, m, d):
     posterior = update_matrix_normal_wishart(prior, *statistics_of(with_one(X), Y, weights))
     expected = naive.update(component, X, Y, weights)
     assert_equal_families(
-        posterior, MatrixNormalWishart(*naive.gate_and_regression([expected])[1])
+        posterior, MatrixNormalWishart(*naive.region_and_regression([expected])[1])
     )
 
 

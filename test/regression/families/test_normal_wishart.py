@@ -25,7 +25,7 @@ def statistics_of(X, weights):
 def drawn(seed, m, n=12):
     generator = np.random.default_rng(seed)
     component = naive.random_component(generator, m, 1)
-    prior = NormalWishart(*naive.gate_and_regression([component])[0])
+    prior = NormalWishart(*naive.region_and_regression([component])[0])
     X = generator.normal(size=(n, m)) * 2.0 + generator.normal(size=m)
     return component, prior, X, generator.uniform(0.1, 3.0, n)
 
@@ -41,7 +41,7 @@ def test_update_agrees_with_the_centred_textbook_formulas(seed, m):
     component, prior, X, weights = drawn(seed, m)
     posterior = update_normal_wishart(prior, *statistics_of(X, weights))
     expected = naive.update(component, X, np.zeros((len(X), 1)), weights)
-    assert_equal_families(posterior, NormalWishart(*naive.gate_and_regression([expected])[0]))
+    assert_equal_families(posterior, NormalWishart(*naive.region_and_regression([expected])[0]))
 
 
 @settings(max_examples=30)

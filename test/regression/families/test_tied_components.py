@@ -14,7 +14,7 @@ from ilr_dynamics.regression.families.matrix_normal_wishart import (
 from ilr_dynamics.regression.families.normal_wishart import NormalWishart, update_normal_wishart
 from ilr_dynamics.regression.families.tied_components import (
     GroupedSums,
-    tied_gates,
+    tied_regions,
     tied_regressions,
 )
 
@@ -24,10 +24,10 @@ GROUPS = np.array([0, 0, 0, 1, 2, 2])
 
 
 def tied(h, scatter, groups):
-    gate, regression = naive.prior_arrays(h)
+    region, regression = naive.prior_arrays(h)
     sums, one = GroupedSums(groups), len(h.slope_precision)
     return (
-        tied_gates(NormalWishart(*gate), h.upper_strength, sums, scatter, one),
+        tied_regions(NormalWishart(*region), h.upper_strength, sums, scatter, one),
         tied_regressions(MatrixNormalWishart(*regression), sums, scatter),
     )
 
@@ -52,14 +52,14 @@ def shared(request):
     members = [weights[:, GROUPS == g] for g in range(3)]
     priors = [h.group(w.shape[1]) for w in members]
     groups = [p.updated(samples, w) for p, w in zip(priors, members, strict=True)]
-    gates, regressions = tied(h, scatter, GROUPS)
+    regions, regressions = tied(h, scatter, GROUPS)
     return SimpleNamespace(
         h=h,
         priors=priors,
         groups=groups,
         weights=members,
         samples=samples,
-        gates=gates,
+        regions=regions,
         regressions=regressions,
     )
 
@@ -75,15 +75,15 @@ def test_sums_are_over_the_members_of_each_group():
     np.testing.assert_array_equal(sums.sizes(), [3.0, 1.0, 2.0])
 
 
-def test_gates_are_marginals_of_the_joint_posterior_of_all_centres(shared):
-    found = shared.gates.components
+def test_regions_are_marginals_of_the_joint_posterior_of_all_centres(shared):
+    found = shared.regions.components
     for index, (g, k) in enumerate(lower_components(shared.groups)):
-        gate, pick = shared.groups[g].gate, shared.groups[g].centre_design(k)
-        np.testing.assert_allclose(found.mean[index], gate.mean @ pick, rtol=1e-9)
-        assert 1.0 / found.kappa[index] == pytest.approx(gate.variance(pick), rel=1e-9)
-        inverse_scale = np.linalg.inv(gate.scale)
+        region, pick = shared.groups[g].region, shared.groups[g].centre_design(k)
+        np.testing.assert_allclose(found.mean[index], region.mean @ pick, rtol=1e-9)
+        assert 1.0 / found.kappa[index] == pytest.approx(region.variance(pick), rel=1e-9)
+        inverse_scale = np.linalg.inv(region.scale)
         np.testing.assert_allclose(found.inverse_scale[index], inverse_scale, rtol=1e-9, atol=1e-9)
-        assert found.dof[index] == pytest.approx(gate.dof)
+        assert found.dof[index] == pytest.approx(region.dof)
 
 
 def test_regressions_are_marginals_of_the_joint_posterior_of_slope_and_offsets(shared):
@@ -105,7 +105,7 @@ def test_regressions_are_marginals_of_the_joint_posterior_of_slope_and_offsets(s
 
 
 def test_log_evidence_is_the_ratio_of_the_dense_normalisers(shared):
-    for found, part in ((shared.gates, "gate"), (shared.regressions, "regression")):
+    for found, part in ((shared.regions, "region"), (shared.regressions, "regression")):
         for g, (prior, group) in enumerate(zip(shared.priors, shared.groups, strict=True)):
             expected = (
                 getattr(group, part).log_normalizer() - getattr(prior, part).log_normalizer()
@@ -121,10 +121,10 @@ def test_log_evidence_is_the_product_of_predictive_densities(sizes):
     Z, samples = random_samples(generator, 9, m, d, features)
     labels = np.array([0, 2, 1, 0, 0, 2, 1, 0, 2])
     scatter = np.array([Z[labels == k].T @ Z[labels == k] for k in range(3)])
-    gates, regressions = tied(h, scatter, np.zeros(3, dtype=int))
+    regions, regressions = tied(h, scatter, np.zeros(3, dtype=int))
     of_inputs, of_outputs = naive.log_chance_of_samples(h.group(3), samples, labels)
     constant = 0.5 * len(Z) * np.log(2.0 * np.pi)
-    assert gates.log_evidence[0] - m * constant == pytest.approx(of_inputs, rel=1e-9)
+    assert regions.log_evidence[0] - m * constant == pytest.approx(of_inputs, rel=1e-9)
     assert regressions.log_evidence[0] - d * constant == pytest.approx(of_outputs, rel=1e-9)
 
 
@@ -151,16 +151,16 @@ def test_alone_under_a_certain_upper_centre_a_component_is_untied(sizes):
     Z, _ = random_samples(generator, 8, m, d, features)
     S, one = (Z.T @ Z)[None], m + features
     q = one + 1
-    gates, regressions = tied(h, S, np.zeros(1, dtype=int))
-    gate, regression = naive.prior_arrays(h)
-    gate, regression = NormalWishart(*gate), MatrixNormalWishart(*regression)
+    regions, regressions = tied(h, S, np.zeros(1, dtype=int))
+    region, regression = naive.prior_arrays(h)
+    region, regression = NormalWishart(*region), MatrixNormalWishart(*regression)
     count = S[:, one, one]
-    untied_gate = update_normal_wishart(gate, count, S[:, :m, one], S[:, :m, :m])
+    untied_region = update_normal_wishart(region, count, S[:, :m, one], S[:, :m, :m])
     untied_regression = update_matrix_normal_wishart(
         regression, count, S[:, :q, :q], S[:, q:, :q], S[:, q:, q:]
     )
     for found, prior, expected in (
-        (gates, gate, untied_gate),
+        (regions, region, untied_region),
         (regressions, regression, untied_regression),
     ):
         for name, value in vars(expected).items():
@@ -174,24 +174,26 @@ def test_alone_under_a_certain_upper_centre_a_component_is_untied(sizes):
 
 def test_expected_distances_agree_with_the_joint_posterior(shared):
     h, groups, r = shared.h, shared.groups, shared.groups[0].n_slopes
-    gates, regressions = shared.gates, shared.regressions
+    regions, regressions = shared.regions, shared.regressions
     np.testing.assert_allclose(
-        gates.precision_sums, sum(g.gate.dof * np.diag(g.gate.scale) for g in groups), rtol=1e-8
+        regions.precision_sums,
+        sum(g.region.dof * np.diag(g.region.scale) for g in groups),
+        rtol=1e-8,
     )
     np.testing.assert_allclose(
         regressions.precision_sums,
         sum(g.regression.dof * np.diag(g.regression.scale) for g in groups),
         rtol=1e-8,
     )
-    common = sum(g.gate.expected_distance(np.eye(1 + g.n_lower)[0], h.location) for g in groups)
-    assert gates.common_distances == pytest.approx(common, rel=1e-8)
+    common = sum(g.region.expected_distance(np.eye(1 + g.n_lower)[0], h.location) for g in groups)
+    assert regions.common_distances == pytest.approx(common, rel=1e-8)
     centres, offsets = 0.0, 0.0
     for g, k in lower_components(groups):
         step = groups[g].centre_design(k) - np.eye(1 + groups[g].n_lower)[0]
-        centres += groups[g].gate.expected_distance(step, np.zeros_like(h.location))
+        centres += groups[g].region.expected_distance(step, np.zeros_like(h.location))
         pick = groups[g].output_design(k, np.zeros(r))
         offsets += groups[g].regression.expected_distance(pick, h.offset)
-    assert gates.centre_distances == pytest.approx(centres, rel=1e-8)
+    assert regions.centre_distances == pytest.approx(centres, rel=1e-8)
     assert regressions.offset_distances == pytest.approx(offsets, rel=1e-8)
     slopes = [
         sum(
@@ -209,7 +211,7 @@ def test_expected_distances_agree_with_draws_from_the_posterior(shared):
     names = ("precisions", "common", "centres", "noises", "slopes", "offsets")
     drawn = dict.fromkeys(names, 0.0)
     for group in shared.groups:
-        T, precision = group.gate.draw(generator, n_draws)
+        T, precision = group.region.draw(generator, n_draws)
         M, noise = group.regression.draw(generator, n_draws)
         common, centres = T[:, :, :1], T[:, :, 1:]
         drawn["precisions"] += np.diagonal(precision, axis1=1, axis2=2)
@@ -219,9 +221,9 @@ def test_expected_distances_agree_with_draws_from_the_posterior(shared):
         drawn["slopes"] += squared(M[:, :, :r] - h.slope, noise)
         drawn["offsets"] += squared(M[:, :, r:] - h.offset[:, None], noise).sum(axis=1)
     for name, expected in (
-        ("precisions", shared.gates.precision_sums),
-        ("common", shared.gates.common_distances),
-        ("centres", shared.gates.centre_distances),
+        ("precisions", shared.regions.precision_sums),
+        ("common", shared.regions.common_distances),
+        ("centres", shared.regions.centre_distances),
         ("noises", shared.regressions.precision_sums),
         ("slopes", shared.regressions.slope_distances),
         ("offsets", shared.regressions.offset_distances),

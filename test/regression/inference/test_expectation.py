@@ -63,8 +63,8 @@ class ManyComponents:
 @given(SEEDS, st.integers(1, 3), st.integers(1, 2))
 def test_agrees_with_loops_over_samples_and_components(seed, m, d):
     generator = np.random.default_rng(seed)
-    gate, regression = naive.gate_and_regression([naive.random_component(generator, m, d)])
-    prior = MixturePrior(NormalWishart(*gate), MatrixNormalWishart(*regression), 2.5)
+    region, regression = naive.region_and_regression([naive.random_component(generator, m, d)])
+    prior = MixturePrior(NormalWishart(*region), MatrixNormalWishart(*regression), 2.5)
     X, Y = 2.0 * generator.normal(size=(15, m)), generator.normal(size=(15, d))
     Z, weights = extended(X, Y), generator.uniform(0.2, 2.0, 15)
     statistics = assignment_statistics(Z, weights, generator.integers(0, 3, 15), 3)
@@ -72,7 +72,7 @@ def test_agrees_with_loops_over_samples_and_components(seed, m, d):
     forms = posterior.expected_log_joint_forms()
     log_normalizer, found = Expectation(Z, weights, m)(forms, np.arange(3), of_all=True)
 
-    components = naive.components_of(posterior.gate, posterior.regression)
+    components = naive.components_of(posterior.region, posterior.regression)
     r = naive.responsibilities(components, naive.sticks(list(prior.counts(statistics)), 2.5), X, Y)
     expected = np.einsum("n,nk,ni,nj->kij", weights, r, Z, Z)
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-9)

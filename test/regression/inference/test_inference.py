@@ -36,9 +36,9 @@ class Problem:
     def __init__(self, seed, m=2, d=2, n=15, n_old=30, n_components=3):
         generator = np.random.default_rng(seed)
         self.component = naive.random_component(generator, m, d)
-        gate, regression = naive.gate_and_regression([self.component])
+        region, regression = naive.region_and_regression([self.component])
         self.prior = MixturePrior(
-            NormalWishart(*gate), MatrixNormalWishart(*regression), CONCENTRATION
+            NormalWishart(*region), MatrixNormalWishart(*regression), CONCENTRATION
         )
         self.X = generator.normal(size=(n, m)) * 2.0
         self.Y = generator.normal(size=(n, d)) + self.X @ generator.normal(size=(m, d))
@@ -64,7 +64,7 @@ class Problem:
 
     def naive_parts(self, statistics):
         posterior = self.posterior(statistics)
-        components = naive.components_of(posterior.gate, posterior.regression)
+        components = naive.components_of(posterior.region, posterior.regression)
         return components, naive.sticks(list(self.prior.counts(statistics)), CONCENTRATION)
 
     def inferred(self, **settings):

@@ -20,11 +20,11 @@ N_DRAWS = 20_000
 
 
 def mixture_of(components, unseen, concentration=1.8):
-    gate, regression = naive.gate_and_regression([*components, unseen])
+    region, regression = naive.region_and_regression([*components, unseen])
     counts = 9.0 / (1.0 + np.arange(len(components)))
     return PredictiveMixture.from_components(
         MixturePosterior(
-            NormalWishart(*gate),
+            NormalWishart(*region),
             MatrixNormalWishart(*regression),
             np.zeros(0),
             stick_breaking.log_expected_weights(counts, concentration),

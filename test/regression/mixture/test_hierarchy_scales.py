@@ -31,7 +31,7 @@ def test_refitting_the_scales_never_lowers_their_evidence(
         noise_strength=generator.uniform(0.5, 20.0),
         slope_scale=slope,
     ).base_distribution(m, 1, d)
-    guess = HierarchicalPrior(base.gate, base.regression, 1.0, 1.0, (spread / upper) ** 2)
+    guess = HierarchicalPrior(base.region, base.regression, 1.0, 1.0, (spread / upper) ** 2)
     problem = Problem(seed, m, d, 1, groups=generator.integers(0, 3, 5), n=12)
     prior = guess
     values = []

@@ -89,7 +89,7 @@ def prior_of_pieces():
         noise_strength=2.0,
         slope_scale=1.0,
     ).base_distribution(1, 0, 1)
-    return HierarchicalPrior(base.gate, base.regression, 0.1, 0.1, 0.04)
+    return HierarchicalPrior(base.region, base.regression, 0.1, 0.1, 0.04)
 
 
 def test_components_of_equal_slopes_come_under_one_upper_component(prior_of_pieces):

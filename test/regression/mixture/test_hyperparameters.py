@@ -98,10 +98,10 @@ def test_refitting_never_lowers_evidence_and_prior_of_scales(seed, m, d, n_compo
 
 def with_scales(prior, log_scales):
     m, d = prior.n_inputs, prior.n_outputs
-    gate, kappa, noise, columns = np.split(np.exp(log_scales), [m, m + 1, m + 1 + d])
+    region, kappa, noise, columns = np.split(np.exp(log_scales), [m, m + 1, m + 1 + d])
     return replace(
         prior,
-        gate=prior.gate.rescaled(gate, kappa),
+        region=prior.region.rescaled(region, kappa),
         regression=prior.regression.rescaled(noise, columns),
     )
 
@@ -109,8 +109,8 @@ def with_scales(prior, log_scales):
 def scales_of(prior):
     return np.concatenate(
         [
-            prior.gate.scales(),
-            prior.gate.kappa,
+            prior.region.scales(),
+            prior.region.kappa,
             prior.regression.scales(),
             prior.regression.column_scales(),
         ]
@@ -142,7 +142,7 @@ def test_refitting_leaves_the_given_prior_and_what_is_no_scale_as_it_was():
     )
     np.testing.assert_array_equal(scales_of(prior), before)
     assert np.all(scales_of(refitted) != before)
-    for part, names in (("gate", ("mean", "dof")), ("regression", ("mean", "dof"))):
+    for part, names in (("region", ("mean", "dof")), ("regression", ("mean", "dof"))):
         for name in names:
             kept, found = (getattr(getattr(p, part), name) for p in (prior, refitted))
             np.testing.assert_array_equal(found, kept)
@@ -275,9 +275,9 @@ def test_components_keep_the_stated_width_when_only_scales_of_outputs_follow_the
         ILR(8, inference=replace(inference, fit_scales=fit_scales)).fit(*motion).prior_
         for fit_scales in (False, True, "outputs")
     )
-    np.testing.assert_array_equal(outputs.gate.scales(), stated.gate.scales())
-    np.testing.assert_array_equal(outputs.gate.kappa, stated.gate.kappa)
-    assert np.all(fitted.gate.scales() != stated.gate.scales())
+    np.testing.assert_array_equal(outputs.region.scales(), stated.region.scales())
+    np.testing.assert_array_equal(outputs.region.kappa, stated.region.kappa)
+    assert np.all(fitted.region.scales() != stated.region.scales())
     for prior in (fitted, outputs):
         assert np.all(prior.regression.scales() != stated.regression.scales())
         assert np.all(prior.regression.column_scales() != stated.regression.column_scales())

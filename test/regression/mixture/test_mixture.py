@@ -16,8 +16,8 @@ def labelled():
     """A prior far from zero and samples with labels 0, 1, 2 in falling number."""
     generator = np.random.default_rng(6)
     component = naive.random_component(generator, 2, 2)
-    gate, regression = naive.gate_and_regression([component])
-    prior = MixturePrior(NormalWishart(*gate), MatrixNormalWishart(*regression), 1.3)
+    region, regression = naive.region_and_regression([component])
+    prior = MixturePrior(NormalWishart(*region), MatrixNormalWishart(*regression), 1.3)
     X, Y = generator.normal(size=(12, 2)), generator.normal(size=(12, 2))
     labels = np.array([0, 1, 2, 0, 1, 0, 0, 1, 0, 2, 1, 0])
     return component, prior, X, Y, labels
@@ -41,7 +41,7 @@ def test_posterior_of_labelled_data_is_that_of_each_component_alone(labelled):
     S = scatter_of(X, Y, labels)
     posterior = prior.posterior(S, np.arange(3))
     np.testing.assert_allclose(prior.counts(S), [6.0, 4.0, 2.0])
-    found = naive.components_of(posterior.gate, posterior.regression)
+    found = naive.components_of(posterior.region, posterior.regression)
     for k in range(3):
         members = labels == k
         expected = naive.update(component, X[members], Y[members], np.ones(members.sum()))
@@ -89,7 +89,7 @@ def test_the_unseen_component_comes_last_with_the_distributions_of_the_prior(lab
     _, prior, X, Y, labels = labelled
     S = scatter_of(X, Y, labels)
     everyone, seen = prior.predictive(S, np.arange(3)), prior.posterior(S, np.arange(3))
-    for family in ("gate", "regression"):
+    for family in ("region", "regression"):
         for name, value in vars(getattr(seen, family)).items():
             found = getattr(getattr(everyone, family), name)
             np.testing.assert_array_equal(found[:-1], value)

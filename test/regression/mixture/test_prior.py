@@ -21,7 +21,7 @@ SETTINGS = {
 @pytest.fixture(scope="module")
 def drawn():
     prior = Prior(**SETTINGS).base_distribution(3, 0, 2)
-    component = naive.components_of(prior.gate, prior.regression)[0]
+    component = naive.components_of(prior.region, prior.regression)[0]
     return draw_parameters(component, np.random.default_rng(1), 20_000)
 
 

@@ -33,10 +33,10 @@ CONCENTRATION = 1.8
 
 
 def package_mixture(components, prior):
-    gate, regression = naive.gate_and_regression([*components, prior])
+    region, regression = naive.region_and_regression([*components, prior])
     counts = np.array(COUNTS[: len(components)])
     everyone = MixturePosterior(
-        NormalWishart(*gate),
+        NormalWishart(*region),
         MatrixNormalWishart(*regression),
         np.zeros(0),
         stick_breaking.log_expected_weights(counts, CONCENTRATION),
@@ -84,8 +84,8 @@ def test_output_density_is_the_average_over_the_posterior(drawn):
 def test_input_density_is_the_average_over_the_posterior(drawn):
     components, _, (centres, precisions, _, _), _ = drawn
     c = components[0]
-    gate = NormalWishart(*naive.gate_and_regression([c])[0])
-    form, constant = gate.predictive_forms()[0], gate.predictive_log_constants()[0]
+    region = NormalWishart(*naive.region_and_regression([c])[0])
+    form, constant = region.predictive_forms()[0], region.predictive_log_constants()[0]
     expected = input_predictive(c)
     for steps in (0.0, 0.6, -1.5):
         x = c.mean + steps * np.linalg.cholesky(expected.shape).sum(axis=1)

@@ -128,8 +128,8 @@ def curved():
 
 def test_where_components_are_active_is_decided_on_inputs_alone(curved):
     model = ILR(6, features="polynomial", degree=2).fit(*curved)
-    components = naive.components_of(model.posterior_.gate, model.posterior_.regression)
-    components += naive.components_of(model.prior_.gate, model.prior_.regression)
+    components = naive.components_of(model.posterior_.region, model.posterior_.regression)
+    components += naive.components_of(model.prior_.region, model.prior_.regression)
     shares = np.exp(model.prior_.predictive(model.statistics_, model.groups_).log_expected_weights)
     X = curved[0][::50]
     found = model.responsibilities(X)
@@ -142,7 +142,7 @@ def test_expected_log_densities_take_features_into_account(curved):
     model = ILR(3, features="polynomial", degree=2).fit(*curved)
     U = model.regressors_(curved[0][::60])
     outputs = model.output_scaling_.transform(curved[1][::60])
-    components = naive.components_of(model.posterior_.gate, model.posterior_.regression)
+    components = naive.components_of(model.posterior_.region, model.posterior_.regression)
     forms = model.posterior_.expected_log_joint_forms()
     counts = list(model.prior_.counts(model.statistics_))
     sticks = naive.sticks(counts, model.prior_.concentration)

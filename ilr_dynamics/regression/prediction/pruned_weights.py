@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Gate of a single query: the components that matter, and their weights, in few operations."""
+"""Weights of the components that matter to a single query, in few operations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ilr_dynamics.regression.families.quadratic_forms import upper_triangle
 from ilr_dynamics.regression.prediction.predictive_mixture import PredictiveMixture
 from ilr_dynamics.regression.prediction.pruning import PruningBounds
 
-__all__ = ["Gate", "products_of"]
+__all__ = ["PrunedWeights", "products_of"]
 
 # Share of components from which on all are evaluated in place: copying so many takes longer.
 MANY = 0.25
@@ -21,7 +21,7 @@ MANY = 0.25
 FEW = 8
 
 
-class Gate:
+class PrunedWeights:
     """
     Weights of the components with samples that a bound does not rule out, and of the unseen one.
 

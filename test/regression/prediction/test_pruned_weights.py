@@ -5,7 +5,7 @@ import pytest
 from learned_hierarchy import hierarchy_along_a_path
 
 from ilr_dynamics.regression.families.quadratic_forms import pairwise_products
-from ilr_dynamics.regression.prediction.gate import Gate
+from ilr_dynamics.regression.prediction.pruned_weights import PrunedWeights
 
 
 @pytest.fixture(scope="module", params=[4, 9])
@@ -29,16 +29,18 @@ def queries(X, shift):
 
 
 @pytest.fixture(scope="module")
-def gate(mixture):
-    return Gate(mixture, mixture.pruning)
+def weights_at(mixture):
+    return PrunedWeights(mixture, mixture.pruning)
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.1, 0.3, 0.6, 1.0, 2.0, 5.0])
-def test_a_prediction_by_what_is_relevant_is_that_of_all(model, mixture, variances, gate, shift):
+def test_a_prediction_by_what_is_relevant_is_that_of_all(
+    model, mixture, variances, weights_at, shift
+):
     U = model[0].regressors_(queries(model[1], shift))
     says = mixture.predict(U)
     for row, u in enumerate(U):
-        chosen, weights = gate(u, pairwise_products(u[None])[0])
+        chosen, weights = weights_at(u, pairwise_products(u[None])[0])
         assert np.all(np.diff(chosen) > 0) and chosen[-1] == len(variances) - 1
         assert weights.sum() == pytest.approx(1.0)
         all_variances = variances * says.factors[row][:, None]
