@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from ilr_dynamics.learning.learn import learn, learn_from_recording, read_samples
+from ilr_dynamics.learning.learn import learn, read_samples
 from ilr_dynamics.learning.plausibility import implausible_torques
 from ilr_dynamics.learning.process import LearnerLimits, LearnerProcess
 from ilr_dynamics.learning.protocol import (
@@ -37,7 +37,6 @@ __all__ = [
     "UpdateJob",
     "implausible_torques",
     "learn",
-    "learn_from_recording",
     "load_compatible_snapshot",
     "read_samples",
     "snapshot_metadata",

@@ -18,11 +18,7 @@ from ilr_dynamics.learning.plausibility import implausible_torques
 from ilr_dynamics.learning.prior import model_to_update
 from ilr_dynamics.learning.recording_weights import recording_weights
 from ilr_dynamics.learning.report import LearningReport
-from ilr_dynamics.learning.settings import (
-    LearningSettings,
-    load_compatible_snapshot,
-    snapshot_metadata,
-)
+from ilr_dynamics.learning.settings import LearningSettings, snapshot_metadata
 from ilr_dynamics.recording import Recording, Samples, read_recording, training_samples
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 
@@ -30,7 +26,6 @@ __all__ = [
     "Progress",
     "ignore_progress",
     "learn",
-    "learn_from_recording",
     "read_samples",
     "read_states",
 ]
@@ -194,49 +189,6 @@ def learn(
         learning_time=learning_time,
         samples_total=new_model.n_samples_,
     )
-
-
-def learn_from_recording(
-    bag_uri: str | Path,
-    settings: LearningSettings,
-    snapshot: str | Path | None = None,
-    progress: Progress = ignore_progress,
-) -> tuple[MixtureRegressor, LearningReport]:
-    """
-    Learn a new model from a recording, or update that of a snapshot with it.
-
-    Parameters
-    ----------
-    bag_uri : str or Path
-        Folder or file of a rosbag2.
-    settings : LearningSettings
-        Settings of the arm and the model.
-    snapshot : str or Path, optional
-        Snapshot of the model to update.
-    progress : Progress
-        Callback for progress.
-
-    Returns
-    -------
-    model : MixtureRegressor
-        New model.
-    report : LearningReport
-        Assessment of the new model.
-
-    Raises
-    ------
-    RecordingError
-        If the recording cannot be read or has too few usable samples.
-    SnapshotError
-        If the snapshot cannot be read or belongs to another arm.
-    InvalidParameterError
-        If a setting is out of range.
-    LearnerError
-        If the new model predicts torques that are not finite.
-    """
-    known = None if snapshot is None else load_compatible_snapshot(snapshot, settings)
-    samples = read_samples(bag_uri, settings, progress)
-    return learn(samples, settings, known, progress, [bag_uri])
 
 
 def _squared_error(model: MixtureRegressor, X: FloatArray, Y: FloatArray) -> list[float]:

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from ilr_dynamics.cli.evaluate import main
-from ilr_dynamics.learning import learn_from_recording, read_samples
+from ilr_dynamics.learning import learn, read_samples
 
 
 @pytest.fixture(scope="module")
 def model(bag, arm_settings):
-    return learn_from_recording(bag, arm_settings)[0]
+    return learn(read_samples(bag, arm_settings), arm_settings)[0]
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 
 from ilr_dynamics.cli.learning_options import add_learning_options, parse_learning_options
 from ilr_dynamics.cli.train import main
-from ilr_dynamics.learning import UpdateJob, learn_from_recording
+from ilr_dynamics.learning import UpdateJob, learn, read_samples
 from ilr_dynamics.learning.learn import ignore_progress
 from ilr_dynamics.learning.prior import RESIDUAL_SHARE
 from ilr_dynamics.learning.protocol import decode_job, encode_job
@@ -77,7 +77,7 @@ def test_parameters_of_the_node_give_its_model(bag_of_four_joints, tmp_path):
     assert main([str(bag_of_four_joints), "-o", str(output), "--params-file", str(file)]) == 0
     model = load_snapshot(output)
     settings = replace(learning_settings(values), directories=None)
-    of_the_node, _ = learn_from_recording(bag_of_four_joints, settings)
+    of_the_node, _ = learn(read_samples(bag_of_four_joints, settings), settings)
     np.testing.assert_array_equal(model.statistics_, of_the_node.statistics_)
     assert model.scaling.input_scale[:4] == values["learning.position_scale"]
     assert model.global_model_.name == "identified_dynamics"

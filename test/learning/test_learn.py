@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from ilr_dynamics.exceptions import InvalidParameterError, RecordingError, SnapshotError
-from ilr_dynamics.learning import learn, learn_from_recording, read_samples
+from ilr_dynamics.learning import learn, load_compatible_snapshot, read_samples
 from ilr_dynamics.regression import ILR
 
 
 def test_first_recording_makes_a_model_that_explains_it(bag, arm_settings):
-    model, report = learn_from_recording(bag, arm_settings)
     samples = read_samples(bag, arm_settings)
+    model, report = learn(samples, arm_settings)
     assert report.samples_used == report.samples_total == samples.n_used
     assert report.samples_used + sum(report.rejected.values()) == 800
     assert (report.components_before, report.error_before) == (0, [])
@@ -29,12 +29,13 @@ def test_first_recording_makes_a_model_that_explains_it(bag, arm_settings):
 def test_second_recording_is_learned_on_top_of_the_first(
     bag, record_motion, arm_settings, tmp_path
 ):
-    first, _ = learn_from_recording(bag, arm_settings)
+    first, _ = learn(read_samples(bag, arm_settings), arm_settings, recordings=[bag])
     first.save(tmp_path / "first.npz")
     before = (tmp_path / "first.npz").read_bytes()
     wide = record_motion(amplitude=0.8)
-    second, report = learn_from_recording(wide, arm_settings, tmp_path / "first.npz")
     samples = read_samples(wide, arm_settings)
+    known = load_compatible_snapshot(tmp_path / "first.npz", arm_settings)
+    second, report = learn(samples, arm_settings, known, recordings=[wide])
     newest = slice(-math.ceil(samples.n_used / 10), None)
     error = np.mean((first.predict(samples.X[newest]) - samples.Y[newest]) ** 2, axis=0)
     np.testing.assert_allclose(report.error_before, error)
@@ -81,7 +82,11 @@ def test_known_model_is_left_as_it_is(bag, record_motion, arm_settings):
 
 def test_progress_runs_through_the_stages(bag, arm_settings):
     seen = []
-    learn_from_recording(bag, arm_settings, progress=lambda *event: seen.append(event))
+
+    def progress(*event):
+        seen.append(event)
+
+    learn(read_samples(bag, arm_settings, progress), arm_settings, progress=progress)
     stages = [stage for stage, _, _ in seen]
     assert stages == sorted(stages, key=["reading", "learning"].index)
     assert all(0.0 <= fraction <= 1.0 for _, fraction, _ in seen)
@@ -91,13 +96,14 @@ def test_progress_runs_through_the_stages(bag, arm_settings):
 
 
 def test_same_recording_gives_the_same_model(bag, arm_settings):
-    first, second = (learn_from_recording(bag, arm_settings)[0] for _ in range(2))
+    first, second = (learn(read_samples(bag, arm_settings), arm_settings)[0] for _ in range(2))
     np.testing.assert_array_equal(first.statistics_, second.statistics_)
 
 
 def test_samples_between_which_the_arm_hardly_moves_count_as_one(bag, arm_settings):
-    effective, report = learn_from_recording(bag, arm_settings)
-    all_count, _ = learn_from_recording(bag, replace(arm_settings, effective_samples=False))
+    samples = read_samples(bag, arm_settings)
+    effective, report = learn(samples, arm_settings)
+    all_count, _ = learn(samples, replace(arm_settings, effective_samples=False))
     n_inputs = effective.n_features_in_
     worth = [np.sum(model.statistics_[:, n_inputs, n_inputs]) for model in (effective, all_count)]
     assert worth[0] <= worth[1] == pytest.approx(report.samples_used)
@@ -105,19 +111,20 @@ def test_samples_between_which_the_arm_hardly_moves_count_as_one(bag, arm_settin
 
 
 def test_unknown_model_parameter_is_named(bag, arm_settings):
+    samples = read_samples(bag, arm_settings)
     with pytest.raises(InvalidParameterError, match="'components'"):
-        learn_from_recording(bag, replace(arm_settings, model={"components": 3}))
+        learn(samples, replace(arm_settings, model={"components": 3}))
 
 
 def test_recording_of_another_arm_is_refused(record_motion, arm_settings):
     bag = record_motion(joints=("k1", "k2"))
     with pytest.raises(RecordingError, match="k1, k2 .* expected j1, j2"):
-        learn_from_recording(bag, arm_settings)
+        read_samples(bag, arm_settings)
 
 
 def test_snapshot_with_the_other_gravity_setting_is_refused(bag, arm_settings, tmp_path):
-    model, _ = learn_from_recording(bag, arm_settings)
+    model, _ = learn(read_samples(bag, arm_settings), arm_settings)
     model.save(tmp_path / "model.npz")
     other = replace(arm_settings, driver_compensates_gravity=True)
     with pytest.raises(SnapshotError, match="driver_compensates_gravity = False; expected True"):
-        learn_from_recording(bag, other, tmp_path / "model.npz")
+        load_compatible_snapshot(tmp_path / "model.npz", other)

@@ -22,7 +22,8 @@ from ilr_dynamics.learning import (
     Progressed,
     SaveJob,
     UpdateJob,
-    learn_from_recording,
+    learn,
+    read_samples,
 )
 from ilr_dynamics.learning.process import NICENESS
 from ilr_dynamics.learning.protocol import encode_job
@@ -184,7 +185,8 @@ def test_learner_that_needs_too_much_memory_says_so(bag, arm_settings, tmp_path)
 
 def test_snapshot_survives_a_kill_in_the_middle_of_saving(bag, arm_settings, tmp_path):
     snapshot = tmp_path / "model.npz"
-    learn_from_recording(bag, arm_settings)[0].save(snapshot)
+    model, _ = learn(read_samples(bag, arm_settings), arm_settings)
+    model.save(snapshot)
     again = encode_job(SaveJob(str(snapshot), str(snapshot), arm_settings, overwrite=True))
     code = f"""
 from ilr_dynamics.learning.protocol import decode_job

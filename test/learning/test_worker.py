@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from ilr_dynamics.exceptions import FileAccessError, RecordingError, SnapshotError
-from ilr_dynamics.learning import LoadJob, SaveJob, UpdateJob, learn_from_recording
+from ilr_dynamics.learning import LoadJob, SaveJob, UpdateJob, learn, read_samples
 from ilr_dynamics.learning.protocol import encode_job
 from ilr_dynamics.learning.worker import run_job
 from ilr_dynamics.regression import Predictor, load_snapshot
@@ -46,7 +46,7 @@ def ignore(*_):
 
 @pytest.fixture(scope="module")
 def model(bag, arm_settings):
-    return learn_from_recording(bag, arm_settings)[0]
+    return learn(read_samples(bag, arm_settings), arm_settings, recordings=[bag])[0]
 
 
 @pytest.fixture
@@ -153,7 +153,8 @@ def test_update_that_is_worse_leaves_no_files_and_says_why(record_motion, arm_se
     # A motion that passes the same states again, the second time with the right sign of torque.
     again = {"frequencies": (1.0, 2.0)}
     snapshot = tmp_path / "known.npz"
-    learn_from_recording(record_motion(**again), arm_settings)[0].save(snapshot)
+    known, _ = learn(read_samples(record_motion(**again), arm_settings), arm_settings)
+    known.save(snapshot)
     spoilt_bag = record_motion(**again, wrong_until=0.8)
     folder = tmp_path / "out"
     folder.mkdir()
