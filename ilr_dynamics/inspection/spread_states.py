@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.recording import Recording, SampleSettings
-from ilr_dynamics.recording.samples import half_window
+from ilr_dynamics.recording.sample_settings import half_window
 from ilr_dynamics.recording.topic_series import BLOCK
 
 __all__ = ["SpreadStates", "spread_states"]

@@ -14,7 +14,7 @@ import numpy as np
 from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.inspection.evidence import Evidence
 from ilr_dynamics.inspection.joint_torque import N_WAVES, NOISE_ALIKE, UNEVEN, JointTorque
-from ilr_dynamics.recording.samples import half_window
+from ilr_dynamics.recording.sample_settings import half_window
 
 __all__ = ["ripple_columns"]
 

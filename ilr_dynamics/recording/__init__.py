@@ -6,13 +6,11 @@ from __future__ import annotations
 
 from ilr_dynamics.recording.joint_state import encode_joint_state
 from ilr_dynamics.recording.message_collector import BagLimits
-from ilr_dynamics.recording.recording import (
-    GRAVITY_ANNOTATION,
-    Recording,
-    read_recording,
-)
+from ilr_dynamics.recording.reading import GRAVITY_ANNOTATION, read_recording
+from ilr_dynamics.recording.recording import Recording
 from ilr_dynamics.recording.rejection_texts import describe_rejections
-from ilr_dynamics.recording.samples import Samples, SampleSettings, concatenate, training_samples
+from ilr_dynamics.recording.sample_settings import SampleSettings
+from ilr_dynamics.recording.samples import Samples, concatenate, training_samples
 from ilr_dynamics.recording.writer import RecordingWriter
 
 __all__ = [
