@@ -98,6 +98,7 @@ def _settings(options: argparse.Namespace) -> LearningSettings:
         driver_compensates_gravity=metadata["driver_compensates_gravity"],
         state_topic=values["learning.state_topic"],
         command_topic=values["learning.command_topic"] or None,
+        prefix=values["prefix"],
         samples=SampleSettings(sample_rate=values["learning.sample_rate"] or None),
     )
 

@@ -33,13 +33,19 @@ class LearningSettings:
     Parameters
     ----------
     joint_names : tuple of str
-        Joints of the arm, in the order of the model's columns.
+        Joints of the arm, without prefix, in the order of the model's columns.
     driver_compensates_gravity : bool
         Whether the driver adds the gravity torque to what it is sent.
     state_topic : str
-        Topic of the measured joint states in recordings.
+        Topic of the measured joint states in recordings; without a leading slash it is in the
+        arm's namespace.
     command_topic : str or None
-        Topic of the commanded torques in recordings (`read_recording`).
+        Topic of the commanded torques in recordings (`read_recording`), likewise.
+    namespace : str
+        ROS namespace of the arm's topics, where a recording does not say another.
+    prefix : str
+        What the joints' names begin with in messages, where a recording does not say another: of
+        two arms alike each learns from recordings of both.
     model : mapping
         Parameters of `ILR`.
     samples : SampleSettings
@@ -65,6 +71,8 @@ class LearningSettings:
     driver_compensates_gravity: bool = False
     state_topic: str = "/joint_states"
     command_topic: str | None = "/joint_torque_command"
+    namespace: str = "/"
+    prefix: str = ""
     model: Mapping[str, Any] = field(default_factory=dict)
     samples: SampleSettings = SampleSettings()
     limits: BagLimits = BagLimits()

@@ -151,7 +151,7 @@ class InverseDynamicsNode(LifecycleNode):
     def _configure_models(self, values: dict[str, Any]) -> None:
         assert self._loop is not None
         self._models.configure(
-            learning_settings(values),
+            learning_settings(values, self.get_namespace()),
             snapshot_folder(values),
             learner_limits(values),
             self._loop.set_predictor,

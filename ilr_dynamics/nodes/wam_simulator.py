@@ -24,7 +24,7 @@ from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import joint_order
 from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError
 from ilr_dynamics.nodes.parameter_table import changed, declare, read
-from ilr_dynamics.nodes.parameters import WAM_SIMULATOR
+from ilr_dynamics.nodes.parameters import WAM_SIMULATOR, joints_in_messages
 from ilr_dynamics.nodes.shared import qos
 from ilr_dynamics.nodes.shared.event_log import EventLog
 from ilr_dynamics.nodes.shared.messages import diagnostic_array
@@ -69,7 +69,7 @@ class WamSimulator(Node):
         self._log = EventLog(self.get_logger())
         self._values = read(self, WAM_SIMULATOR)
         _check_pace(self._values)
-        self._joints = tuple(self._values["joints"])
+        self._joints = joints_in_messages(self._values)
         self._arm = self._simulated_arm()
         self._start = self.get_clock().now().nanoseconds
         self._answered = False

@@ -141,12 +141,12 @@ def config() -> dict:
 @pytest.fixture
 def lock_step(tmp_path, config) -> str:
     """The robot's parameters, but independent of how busy the machine is; records to tmp_path."""
-    simulator = {**config["/wam_simulator"]["ros__parameters"], "lock_step": True}
+    simulator = {**config["/**/wam_simulator"]["ros__parameters"], "lock_step": True}
     recorder = {
-        **config["/recorder"]["ros__parameters"],
+        **config["/**/recorder"]["ros__parameters"],
         "files": {"directories": [str(tmp_path)]},
     }
-    changed = {"/wam_simulator": simulator, "/recorder": recorder}
+    changed = {"/**/wam_simulator": simulator, "/**/recorder": recorder}
     nodes = {name: {"ros__parameters": values} for name, values in changed.items()}
     path = tmp_path / "lock_step.yaml"
     path.write_text(yaml.safe_dump({**config, **nodes}))
@@ -171,19 +171,19 @@ def test_arguments_go_before_the_parameter_file(observer, lock_step, config, tmp
         observer.wait_until(lambda: observer.mode_seen(ControllerState.HOLDING), launch)
         assert observer.states[-1].controller == "pd"
         assert observer.parameter("trajectory_publisher", "trajectory") == "train_3"
-        gains = config["/inverse_dynamics"]["ros__parameters"]["gains"]
+        gains = config["/**/inverse_dynamics"]["ros__parameters"]["gains"]
         assert list(observer.parameter("inverse_dynamics", "gains.kp")) == gains["kp"]
 
 
 def test_the_long_arm_tracks_behind_a_driver_of_its_own(observer, tmp_path):
     shared = get_package_share_path("ilr_dynamics") / "config/drivers/ros2_control.yaml"
     parameters = yaml.safe_load(shared.read_text())
-    parameters["/wam_simulator"]["ros__parameters"]["lock_step"] = True
+    parameters["/**/wam_simulator"]["ros__parameters"]["lock_step"] = True
     driver = tmp_path / "driver.yaml"
     driver.write_text(yaml.safe_dump(parameters))
     with Launch(tmp_path / "log", "robot:=wam7", f"driver:={driver}") as launch:
         observer.wait_until(lambda: observer.mode_seen(ControllerState.TRACKING), launch)
-    joints = parameters["/inverse_dynamics"]["ros__parameters"]["joints"]
+    joints = parameters["/**/inverse_dynamics"]["ros__parameters"]["joints"]
     assert list(observer.states[-1].joint_names) == joints
 
 
