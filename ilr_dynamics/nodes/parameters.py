@@ -56,6 +56,9 @@ DIRECTORIES = Row("files.directories", ["/data", "~/.ros/ilr_dynamics"],
 
 INVERSE_DYNAMICS = (
     *ARM,
+    Row("autostart", False,
+        "whether the node configures and activates itself, and ends if it cannot",
+        read_only=True),
     Row("rate", 500.0, "joint states per second", "Hz", (10.0, 5000.0), read_only=True),
     PRIORITY,
     Row("driver_compensates_gravity", False,

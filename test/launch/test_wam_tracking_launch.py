@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -25,6 +26,8 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 from visualization_msgs.msg import MarkerArray
 
+from ilr_dynamics.learning import LearningSettings
+from ilr_dynamics.learning.learn import read_states
 from ilr_dynamics.nodes.shared.robot_model import DESCRIPTION_TOPIC
 from ilr_dynamics.recording import read_recording
 from ilr_dynamics_msgs.msg import ControllerState
@@ -77,6 +80,11 @@ class Launch:
             return False
         return True
 
+    def process_of(self, executable: str) -> int:
+        """Return the process id of what the launch has started."""
+        started = rf"\[{executable}-\d+\]: process started with pid \[(\d+)\]"
+        return int(re.search(started, self.output)[1])
+
     def interrupt(self) -> int:
         """Ask the launch to end, and return its exit code."""
         self.process.send_signal(signal.SIGINT)
@@ -86,14 +94,19 @@ class Launch:
 class Observer:
     """Looks at the nodes from outside."""
 
-    def __init__(self, node: Node, executor: SingleThreadedExecutor) -> None:
-        self.node, self.executor = node, executor
+    def __init__(self, node: Node, executor: SingleThreadedExecutor, namespace: str = "") -> None:
+        self.node, self.executor, self.namespace = node, executor, namespace
         self.states: list[ControllerState] = []
         self.markers: list[MarkerArray] = []
         node.create_subscription(
-            ControllerState, "/inverse_dynamics/controller_state", self.states.append, 10
+            ControllerState,
+            f"{namespace}/inverse_dynamics/controller_state",
+            self.states.append,
+            10,
         )
-        node.create_subscription(MarkerArray, "/visualizer/markers", self.markers.append, 10)
+        node.create_subscription(
+            MarkerArray, f"{namespace}/visualizer/markers", self.markers.append, 10
+        )
 
     def wait_until(self, condition, launch: Launch) -> None:
         deadline = time.monotonic() + TIMEOUT
@@ -111,10 +124,12 @@ class Observer:
         return future.result()
 
     def life_cycle_state(self) -> str:
-        return self.call(GetState, "/inverse_dynamics/get_state").current_state.label
+        name = f"{self.namespace}/inverse_dynamics/get_state"
+        return self.call(GetState, name).current_state.label
 
     def parameter(self, node: str, name: str):
-        answer = self.call(GetParameters, f"/{node}/get_parameters", names=[name])
+        service = f"{self.namespace}/{node}/get_parameters"
+        answer = self.call(GetParameters, service, names=[name])
         return parameter_value_to_python(answer.values[0])
 
     def mode_seen(self, mode: int) -> bool:
@@ -122,11 +137,11 @@ class Observer:
 
 
 @pytest.fixture
-def observer():
+def observer(request):
     rclpy.init()
     node, executor = Node("observer"), SingleThreadedExecutor()
     executor.add_node(node)
-    yield Observer(node, executor)
+    yield Observer(node, executor, getattr(request, "param", ""))
     executor.shutdown()
     rclpy.shutdown()
 
@@ -163,6 +178,71 @@ def test_the_simulated_arm_tracks_and_is_recorded_until_interrupted(observer, lo
         assert not launch.is_alive()
     assert observer.markers[-1].markers[0].header.frame_id == "base"
     assert len(read_recording(recording, JOINTS).time) > 100
+
+
+def test_without_an_accessory_the_launch_goes_on_and_says_so(observer, lock_step, tmp_path):
+    record = f"record:={tmp_path / 'recording'}"
+    with Launch(tmp_path / "log", lock_step, record, "trajectory:=none") as launch:
+        observer.wait_until(lambda: observer.mode_seen(ControllerState.HOLDING), launch)
+        for name in ("recorder", "visualizer"):
+            os.kill(launch.process_of(name), signal.SIGKILL)
+            text = f"/{name} was ended by SIGKILL: the launch goes on without it"
+            observer.wait_until(lambda text=text: text in launch.output, launch)
+        observer.states.clear()
+        observer.wait_until(lambda: len(observer.states) > 10, launch)
+        assert observer.states[-1].mode == ControllerState.HOLDING
+        assert launch.interrupt() == 0, launch.output
+
+
+@pytest.mark.parametrize("executable", ["inverse_dynamics_node", "wam_simulator"])
+def test_without_controller_or_arm_the_launch_ends_and_says_so_last(
+    observer, lock_step, tmp_path, executable
+):
+    with Launch(tmp_path / "log", lock_step, "trajectory:=none") as launch:
+        observer.wait_until(lambda: observer.mode_seen(ControllerState.HOLDING), launch)
+        os.kill(launch.process_of(executable), signal.SIGKILL)
+        assert launch.process.wait(TIMEOUT) == 1
+        node = f"/{executable.removesuffix('_node')} was ended by SIGKILL: by a person, or"
+        assert node in launch.output.splitlines()[-1]
+        assert "Traceback" not in launch.output
+        assert not launch.is_alive()
+
+
+@pytest.mark.parametrize("observer", ["/left"], indirect=True)
+def test_everything_works_in_a_namespace_and_with_a_prefix(observer, lock_step, tmp_path):
+    recording = tmp_path / "recording"
+    arguments = ("namespace:=left", "prefix:=left_", f"record:={recording}", "trajectory:=T1")
+    with Launch(tmp_path / "log", lock_step, *arguments) as launch:
+        observer.wait_until(lambda: observer.mode_seen(ControllerState.TRACKING), launch)
+        observer.wait_until(lambda: observer.markers, launch)
+        assert observer.states[-1].joint_names == [f"left_{joint}" for joint in JOINTS]
+        assert observer.parameter("wam_simulator", "lock_step") is True
+        names = {
+            name
+            for name, space in observer.node.get_node_names_and_namespaces()
+            if space == "/left"
+        }
+        assert launch.interrupt() == 0, launch.output
+    assert names >= {"inverse_dynamics", "wam_simulator", "visualizer", "recorder"}
+    assert observer.markers[-1].markers[0].header.frame_id == "left_base"
+    settings = LearningSettings(
+        JOINTS, state_topic="joint_states", command_topic="joint_torque_command"
+    )
+    assert len(read_states(recording, settings).time) > 100
+
+
+def test_a_second_launch_leaves_the_first_alone(observer, lock_step, tmp_path):
+    with Launch(tmp_path / "log", lock_step, "trajectory:=none") as first:
+        observer.wait_until(lambda: observer.mode_seen(ControllerState.HOLDING), first)
+        with Launch(tmp_path / "second", lock_step) as second:
+            assert second.process.wait(TIMEOUT) == 1
+            # Which of these says so depends on what is discovered first.
+            text = "another /inverse_dynamics and|/wam_simulator is another arm|publishes /joint_"
+            assert re.search(text, second.output.splitlines()[-1]), second.output
+        observer.states.clear()
+        observer.wait_until(lambda: len(observer.states) > 10, first)
+        assert observer.states[-1].mode == ControllerState.HOLDING
+        assert observer.life_cycle_state() == "active"
 
 
 def test_arguments_go_before_the_parameter_file(observer, lock_step, config, tmp_path):
@@ -272,7 +352,7 @@ def test_rviz_gets_any_other_arm_as_markers(observer, tmp_path, arguments):
 def test_a_missing_rviz_is_named_and_leaves_nothing_behind(tmp_path):
     with Launch(tmp_path / "log", "rviz:=true") as launch:
         assert launch.process.wait(TIMEOUT) == 1, launch.output
-        assert "'rviz2' not found" in launch.output
+        assert "'rviz2' is not found" in launch.output
         assert not launch.is_alive(), launch.output
 
 
@@ -282,12 +362,13 @@ def test_a_missing_rviz_is_named_and_leaves_nothing_behind(tmp_path):
         ("robot:=wam9", "wam4"),
         ("params_file:=/nowhere/wam4.yaml", "/nowhere/wam4.yaml: expected an existing"),
         ("driver:=nowhere", "driver is nowhere: expected an existing parameter file"),
-        ("controller:=lqr", "'lqr': expected one of pd, analytic, ilr"),
+        ("controller:=lqr", "'lqr'; expected one of pd, analytic, ilr"),
         ("record:=/proc/nowhere", "/proc/nowhere"),
     ],
 )
 def test_what_makes_no_sense_ends_the_launch_with_an_error(argument, expected, tmp_path):
     with Launch(tmp_path / "log", argument) as launch:
         assert launch.process.wait(TIMEOUT) == 1, launch.output
-        assert expected in launch.output
+        assert expected in launch.output.splitlines()[-1]
+        assert "Traceback" not in launch.output
         assert not launch.is_alive()

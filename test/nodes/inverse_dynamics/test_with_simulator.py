@@ -158,8 +158,7 @@ def test_files_of_the_driver_agree(driver):
     for name in (*shared, "driver_compensates_gravity"):
         assert driver.of_node[name] == driver.of_simulator[name]
     learned_from = [driver.of_node[f"learning.{name}_topic"] for name in ("state", "command")]
-    learned_from = [topic for topic in learned_from if topic]
-    assert ["/" + topic.lstrip("/") for topic in driver.of_recorder["topics"]] == learned_from
+    assert driver.of_recorder["topics"] == [topic for topic in learned_from if topic]
     gravity = str(driver.of_node["driver_compensates_gravity"]).lower()
     assert driver.of_recorder["driver_compensates_gravity"] == gravity
     if not driver.stamped:
