@@ -42,7 +42,7 @@ pytestmark = [
 INSTALLED = get_packages_with_prefixes()
 WITH_ROBOT_STATE_PUBLISHER = "robot_state_publisher" in INSTALLED
 JOINTS = ("j1", "j2", "j3", "j4")
-TIMEOUT = 60.0
+TIMEOUT = 120.0
 
 
 class Launch:
