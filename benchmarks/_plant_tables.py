@@ -20,6 +20,8 @@ OfController = list[Results]
 FIGURES = ("mse", "coverage", "interval_width", "interval_score", "gate_mean")
 # What the product is measured by, besides `physics_pd` as it was.
 BASELINES = ("pd", "analytic_pd", "identified_pd")
+# With fewer wrong stretches nothing is known about the gate.
+FEWEST_STRETCHES = 20
 NAME, CELL = 16, 12
 
 
@@ -61,9 +63,10 @@ def print_plant(plant: str, results: dict[str, OfController]) -> tuple[Results, 
         print(_row(label, [_shown(of_paths[path][label], ".2f") for path in PATHS]))
     _print_confidence(plant, figures[GATED])
     figures["gate_where_wrong"] = wrong = wrong_stretches(results[GATED])
+    verdict = "" if wrong["stretches"] >= FEWEST_STRETCHES else ": too few for a verdict"
     print(
         f"gate at most 0.5 in {wrong['gate_at_most_half']} of {wrong['stretches']} stretches "
-        "in which the learned torque is wrong"
+        f"in which the learned torque is wrong{verdict}"
     )
     return figures, of_paths
 
