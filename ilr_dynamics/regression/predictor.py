@@ -146,7 +146,7 @@ class Predictor:
         means = means.reshape(-1, n_outputs)
         widening = rows(self._mixture.widening_coefficients).dot(products)
         widening += 1.0
-        model, added = self._global_model, None
+        model, added, of_components, of_unseen = self._global_model, None, None, None
         # The unseen component is the last of all, and of the chosen ones.
         unseen_weight = float(weights[-1])
         if model is not None:
@@ -158,10 +158,14 @@ class Predictor:
                 else:
                     residual = prediction.mean[0] + residual
                 means[-1], widening[-1] = residual / self._outputs.scale, prediction.factor[0]
+                of_components, of_unseen = self._parts[1].added_variances(prediction)
             else:
                 weights[-1] = 0.0
                 if self._learn_residual:
                     added = model.expected(x[None])[0]
+                    unlearnable = model.unlearnable(x[None])
+                    if unlearnable is not None:
+                        of_components = unlearnable / self._outputs.scale**2
         mean = weights.dot(means)
         # Spread around the mixture's mean, not E[y^2] - mean^2: no cancellation.
         means -= mean
@@ -170,6 +174,10 @@ class Predictor:
         widening *= weights
         variance = widening.dot(rows(self._variances))
         variance += weights.dot(means)
+        if of_components is not None:
+            variance += (1.0 - weights[-1]) * of_components[0]
+        if of_unseen is not None:
+            variance += weights[-1] * of_unseen[0]
         mean *= self._outputs.scale
         mean += self._outputs.location
         std = np.sqrt(variance, out=variance)

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -62,9 +62,6 @@ class PhysicalMixture:
         if model is not None:
             scale = transforms.outputs.scale
             mixture = mixture.with_unseen(model.noise_shape / np.outer(scale, scale), model.dof)
-            if transforms.learn_residual:
-                unlearned = model.uninformative_variance / scale**2
-                mixture = mixture.with_added_noise(np.diag(unlearned))
         spread = transforms.spread
         mixture = mixture.with_spread(spread.components, spread.unseen)
         return cls(mixture, transforms)
@@ -105,13 +102,12 @@ class PhysicalMixture:
         everywhere = self.transforms.global_prediction(X)
         blocks = [block for _, block in self._predictions(X, everywhere)]
         scale = self.transforms.outputs.scale
-        covariances = self.mixture.covariances() * np.outer(scale, scale)
-        factors = np.concatenate([block.factors for block in blocks])
+        covariances = np.concatenate([self.mixture.covariances(block) for block in blocks])
         means = np.concatenate([block.means for block in blocks])
         return (
             np.concatenate([block.weights for block in blocks]),
             self._physical(means, everywhere),
-            factors[:, :, None, None] * covariances,
+            covariances * np.outer(scale, scale),
         )
 
     def weights(self, X: FloatArray) -> FloatArray:
@@ -169,7 +165,16 @@ class PhysicalMixture:
         if everywhere is None:
             return predictions
         mean = self._standard(everywhere.mean, everywhere)[rows]
-        return with_unseen_prediction(predictions, mean, everywhere.factor[rows])
+        of_components, of_unseen = self.transforms.added_variances(everywhere)
+        completed = with_unseen_prediction(
+            predictions,
+            mean,
+            everywhere.factor[rows],
+            None if of_unseen is None else of_unseen[rows],
+        )
+        if of_components is None:
+            return completed
+        return replace(completed, added=of_components[rows])
 
     def _standard(self, Y: FloatArray, everywhere: GlobalPrediction | None) -> FloatArray:
         """Outputs (n, d) in the units of the mixture."""

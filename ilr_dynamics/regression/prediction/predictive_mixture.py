@@ -51,16 +51,29 @@ class ComponentPredictions:
         Locations.
     factors : (n, K + 1)
         1 + u' L^-1 u, by which the noise is widened.
+    added : (n, d), optional
+        Variance of each output added to that of all components but the unseen one.
+    added_to_unseen : (n, d), optional
+        The same for the unseen component.
     """
 
     log_weights: FloatArray
     means: FloatArray
     factors: FloatArray
+    added: FloatArray | None = None
+    added_to_unseen: FloatArray | None = None
 
     @cached_property
     def weights(self) -> FloatArray:
         """Share (n, K + 1) of each component; rows sum to one."""
         return np.exp(self.log_weights)
+
+    def of_rows(self, rows: slice) -> ComponentPredictions:
+        """Return the predictions at some of the inputs."""
+        parts = {field.name: getattr(self, field.name) for field in fields(self)}
+        return ComponentPredictions(
+            **{name: None if part is None else part[rows] for name, part in parts.items()}
+        )
 
 
 @dataclass(frozen=True)
@@ -116,13 +129,6 @@ class PredictiveMixture:
             dofs=np.append(self.dofs[:-1], dof),
         )
 
-    def with_added_noise(self, covariance: FloatArray) -> PredictiveMixture:
-        """Widen all components but the unseen one by a noise (d, d) they could not learn of."""
-        seen = slice(self.dofs.size - 1)
-        shapes, dofs = self.noise_shapes.copy(), self.dofs[:-1]
-        shapes[seen] += (np.maximum(dofs - 2.0, 0.0) / dofs)[:, None, None] * covariance
-        return replace(self, noise_shapes=shapes)
-
     def with_spread(self, components: float, unseen: float) -> PredictiveMixture:
         """Scale the standard deviations of the components and of the unseen one."""
         factors = np.full(self.dofs.size, components**2)
@@ -150,9 +156,28 @@ class PredictiveMixture:
         noise = np.diagonal(self.noise_shapes, axis1=1, axis2=2)
         return noise * (self.dofs / (self.dofs - 2.0))[:, None]
 
-    def covariances(self) -> FloatArray:
-        """Covariance (K + 1, d, d) of each component where the map is certain (factor 1)."""
-        return self.noise_shapes * (self.dofs / (self.dofs - 2.0))[:, None, None]
+    def covariances(self, predictions: ComponentPredictions) -> FloatArray:
+        """Covariance (n, K + 1, d, d) of each component."""
+        certain = self.noise_shapes * (self.dofs / (self.dofs - 2.0))[:, None, None]
+        covariances = predictions.factors[:, :, None, None] * certain
+        outputs = np.arange(self.n_outputs)
+        covariances[:, :, outputs, outputs] += self.added_variances(predictions)
+        return covariances
+
+    def added_variances(self, predictions: ComponentPredictions) -> FloatArray:
+        """Variance (n, K + 1, d) of each output beyond that of the widened noise."""
+        added = np.zeros(predictions.means.shape)
+        if predictions.added is not None:
+            added[:, :-1] = predictions.added[:, None]
+        if predictions.added_to_unseen is not None:
+            added[:, -1] = predictions.added_to_unseen
+        return added
+
+    def added_shapes(self, predictions: ComponentPredictions) -> FloatArray:
+        """What `added_variances` add to the diagonals (n, K + 1, d) of the shape matrices."""
+        # A Student-t without variance is as wide as it is.
+        share = np.maximum(self.dofs - 2.0, 0.0) / self.dofs
+        return share[:, None] * self.added_variances(predictions)
 
     def predictions(self, U: FloatArray) -> Iterator[ComponentPredictions]:
         """What all components say of regressors (n, q), a block of rows at a time."""
@@ -234,11 +259,27 @@ class PredictiveMixture:
 
     def log_output_densities(self, predictions: ComponentPredictions, Y: FloatArray) -> FloatArray:
         """Log Student-t density (n, K + 1) of standardised outputs (n, d) under each component."""
-        constants = student_t.log_constants(cholesky(self.noise_shapes), self.dofs)
-        distances = self.output_distances(predictions, Y)
-        return student_t.log_densities(
-            constants, self.dofs, self.n_outputs, predictions.factors, distances
-        )
+        if predictions.added is None and predictions.added_to_unseen is None:
+            constants = student_t.log_constants(cholesky(self.noise_shapes), self.dofs)
+            distances = self.output_distances(predictions, Y)
+            return student_t.log_densities(
+                constants, self.dofs, self.n_outputs, predictions.factors, distances
+            )
+        return np.stack([self._log_densities_of_row(predictions, Y, row) for row in range(len(Y))])
+
+    def _log_densities_of_row(
+        self, predictions: ComponentPredictions, Y: FloatArray, row: int
+    ) -> FloatArray:
+        """Log density (K + 1,) of one of the outputs, where each input has a noise of its own."""
+        here = predictions.of_rows(slice(row, row + 1))
+        shapes = here.factors[0][:, None, None] * self.noise_shapes
+        outputs = np.arange(self.n_outputs)
+        shapes[:, outputs, outputs] += self.added_shapes(here)[0]
+        widened, one = cholesky(shapes), np.ones_like(here.factors)
+        whitened = np.linalg.solve(widened, (Y[row] - here.means[0])[:, :, None])
+        distances = np.sum(whitened[:, :, 0] ** 2, axis=1)[None]
+        constants = student_t.log_constants(widened, self.dofs)
+        return student_t.log_densities(constants, self.dofs, self.n_outputs, one, distances)[0]
 
     def output_distances(self, predictions: ComponentPredictions, Y: FloatArray) -> FloatArray:
         """Squared distance (n, K + 1) of standardised outputs (n, d) in units of the shape."""

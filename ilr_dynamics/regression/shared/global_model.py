@@ -47,10 +47,23 @@ class GlobalPrediction:
     factor : (n,)
         By how much uncertain parameters widen the shape matrix `GlobalModel.noise_shape`, at
         least 1.
+    doubt : (n, d), optional
+        Variance due to uncertain parameters of each output by itself, where that is not one
+        factor for all outputs.
+    unlearnable : (n, d), optional
+        Variance of each output that no model of the inputs can learn, as that of the torque of a
+        joint that sticks. Local models that learn the residual have it too.
     """
 
     mean: FloatArray
     factor: FloatArray
+    doubt: FloatArray | None = None
+    unlearnable: FloatArray | None = None
+
+    def variance_of_unseen(self) -> FloatArray | None:
+        """Variance (n, d) beyond the widened noise, of the global model itself."""
+        parts = [part for part in (self.doubt, self.unlearnable) if part is not None]
+        return sum(parts[1:], parts[0]) if parts else None
 
 
 class GlobalModel(ABC):
@@ -125,10 +138,9 @@ class GlobalModel(ABC):
         """
         return np.ones((X.shape[0], self.noise_shape.shape[0]))
 
-    @property
-    def uninformative_variance(self) -> FloatArray:
-        """Variance (d,) of the outputs about the mean in the other share of the samples."""
-        return np.zeros(self.noise_shape.shape[0])
+    def unlearnable(self, X: FloatArray) -> FloatArray | None:
+        """`GlobalPrediction.unlearnable` at inputs X (n, m): all that some queries need."""
+        return self.predict(X).unlearnable
 
     def residual(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """
@@ -170,21 +182,33 @@ def check_global_model_fits(model: GlobalModel, X: FloatArray, n_outputs: int) -
     prediction = model.predict(X)
     n, d = X.shape[0], n_outputs
     share = model.informative_share(X)
+    added = [
+        (name, value, (n, d))
+        for name, value in (
+            ("doubt", prediction.doubt),
+            ("unlearnable", prediction.unlearnable),
+        )
+        if value is not None
+    ]
     for name, value, shape in (
         ("mean", prediction.mean, (n, d)),
         ("factor", prediction.factor, (n,)),
         ("noise_shape", model.noise_shape, (d, d)),
         ("informative_share", share, (n, d)),
-        ("uninformative_variance", model.uninformative_variance, (d,)),
         ("dof", model.dof, ()),
+        *added,
     ):
         _check_values(name, value, shape)
-    if not np.all((share >= 0.0) & (share <= 1.0) & (model.uninformative_variance >= 0.0)):
+    if not np.all((share >= 0.0) & (share <= 1.0)):
         raise InvalidDataError(
-            "the informative_share of the global model must be from 0 to 1 and its "
-            f"uninformative_variance at least 0, got {np.min(share)} to {np.max(share)} and "
-            f"{model.uninformative_variance}"
+            "the informative_share of the global model must be from 0 to 1, got "
+            f"{np.min(share)} to {np.max(share)}"
         )
+    for name, value, _ in added:
+        if not np.all(value >= 0.0):
+            raise InvalidDataError(
+                f"the {name} of the global model must be at least 0, got {np.min(value)}"
+            )
     # A factor of 1 may have lost its last digits.
     if not np.all(prediction.factor > 0.0) or not model.dof > 2.0:
         raise InvalidDataError(

@@ -62,6 +62,18 @@ class Transforms:
             return self.outputs.location
         return self.outputs.location + prediction.mean
 
+    def added_variances(
+        self, prediction: GlobalPrediction
+    ) -> tuple[FloatArray | None, FloatArray | None]:
+        """Variances (n, d) in the mixture's units: added to components, and to the unseen one."""
+        unit = self.outputs.scale**2
+        of_components, of_unseen = prediction.unlearnable, prediction.variance_of_unseen()
+        if of_components is not None:
+            of_components = of_components / unit if self.learn_residual else None
+        if of_unseen is not None:
+            of_unseen = self.spread.unseen**2 * of_unseen / unit
+        return of_components, of_unseen
+
     def updated(self, X: FloatArray, Y: FloatArray, weights: FloatArray, kept: float) -> Self:
         """Let the global model learn further samples; earlier ones weigh `kept` as much."""
         if self.global_model is None:

@@ -1,0 +1,131 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+r"""
+A few samples that stand for all that were learned, and how many independent ones those are.
+
+Samples at neighbouring states share their error, so that each says little that is new. Of c samples
+whose errors have correlation s, the mean is as certain as one of c / (1 - s + s c) independent
+samples, so each of them counts
+
+.. math::
+    w_i = \frac{1}{1 - s + s\, c_i}, \qquad c_i = \sum_k m_k\, \rho(x_i, x_k)
+
+with the number c_i of samples near sample i: a sum over representatives k, each of which stands for
+m_k samples. Differences between neighbours are left unused, though the same Gaussian process would
+trust them: they depend on its exact smoothness, which a few lengths do not describe.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.robot.residual_correlation import ResidualCorrelation
+
+__all__ = ["N_CANDIDATES", "N_KEPT", "RepresentativeSamples"]
+
+# Samples kept for later: the search for lengths takes time with the third power, and the lengths
+# of 150 and of 500 differ by a third.
+N_KEPT = 300
+# Samples of a batch by which the density of the batch is measured.
+N_CANDIDATES = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class RepresentativeSamples:
+    """
+    Samples in the order in which they were learned.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, 3 d)
+        Inputs [q, qd, qdd], rad, rad/s, rad/s^2.
+    Y : ndarray of shape (n, d)
+        Torques, Nm.
+    mass : ndarray of shape (n,)
+        Number of samples for which each one stands; less after they were discounted.
+    worth : ndarray of shape (n,)
+        Number w of independent samples that each of these counts as.
+    """
+
+    X: FloatArray
+    Y: FloatArray
+    mass: FloatArray
+    worth: FloatArray
+
+    @classmethod
+    def none(cls, n_joints: int) -> Self:
+        """Representatives of no samples."""
+        nothing = np.zeros(0)
+        return cls(np.zeros((0, 3 * n_joints)), np.zeros((0, n_joints)), nothing, nothing)
+
+    @classmethod
+    def of_batch(
+        cls, X: FloatArray, Y: FloatArray, weights: FloatArray
+    ) -> tuple[Self, IndexArray]:
+        """Candidates from samples X (n, 3 d), Y (n, d), weights (n,), and that of each sample."""
+        rows, owner = _evenly(weights, N_CANDIDATES)
+        mass = np.bincount(owner, weights, minlength=len(rows))
+        return cls(X[rows], Y[rows], mass, np.ones(len(rows))), owner
+
+    @property
+    def states(self) -> FloatArray:
+        """Positions and velocities [q, qd] (n, 2 d)."""
+        return self.X[:, : 2 * self.Y.shape[1]]
+
+    def with_others(self, others: Self) -> Self:
+        """Return these and then others."""
+        return type(self)(
+            np.concatenate([self.X, others.X]),
+            np.concatenate([self.Y, others.Y]),
+            np.concatenate([self.mass, others.mass]),
+            np.concatenate([self.worth, others.worth]),
+        )
+
+    def discounted(self, factor: float) -> Self:
+        """Return what is left if samples weigh `factor` as much."""
+        if factor == 0.0:
+            return self.none(self.Y.shape[1])
+        return replace(self, mass=factor * self.mass)
+
+    def weighed(self, correlation: ResidualCorrelation) -> Self:
+        """
+        Return these with the worth that their density leaves them, at most what it was.
+
+        A sample that later ones repeat loses; one whose neighbours are forgotten does not win
+        what went into sums with less.
+        """
+        near = correlation.between(self.states, self.states) @ self.mass
+        share = correlation.share
+        worth = 1.0 / (1.0 - share + share * np.maximum(near, 1.0))
+        return replace(self, worth=np.minimum(self.worth, worth))
+
+    def thinned(self) -> Self:
+        """Return `N_KEPT` of them, evenly by what they are worth; those stand for all."""
+        if len(self.mass) <= N_KEPT:
+            return self
+        rows, owner = _evenly(self.mass * self.worth, N_KEPT)
+        mass = np.bincount(owner, self.mass, minlength=len(rows))
+        total = np.bincount(owner, self.mass * self.worth, minlength=len(rows))
+        return type(self)(self.X[rows], self.Y[rows], mass, total / mass)
+
+
+def _evenly(weights: FloatArray, n: int) -> tuple[IndexArray, IndexArray]:
+    """
+    Choose at most n rows, evenly in the sum of positive weights (m,), without chance.
+
+    Returns the rows, and for each of the m rows the place in them of the one that stands for it.
+    """
+    if len(weights) <= n:
+        rows = np.arange(len(weights))
+        return rows, rows
+    # The middle of each row's share of the sum, so that equal weights give equal intervals.
+    sums = np.cumsum(weights)
+    part = ((sums - 0.5 * weights) / sums[-1] * n).astype(np.intp)
+    _, first, owner, counts = np.unique(
+        np.minimum(part, n - 1), return_index=True, return_inverse=True, return_counts=True
+    )
+    return first + counts // 2, owner
