@@ -3,16 +3,16 @@
 r"""
 A few samples that stand for all that were learned, and how many independent ones those are.
 
-Samples at neighbouring states share their error, so that each says little that is new. Of c samples
-whose errors have correlation s, the mean is as certain as one of c / (1 - s + s c) independent
-samples, so each of them counts
+Samples at neighbouring states share their error, so that each says little that is new. Of c
+samples whose errors have correlation s, the mean is as certain as one of c / (1 - s + s c)
+independent samples, so each of them counts
 
 .. math::
     w_i = \frac{1}{1 - s + s\, c_i}, \qquad c_i = \sum_k m_k\, \rho(x_i, x_k)
 
-with the number c_i of samples near sample i: a sum over representatives k, each of which stands for
-m_k samples. Differences between neighbours are left unused, though the same Gaussian process would
-trust them: they depend on its exact smoothness, which a few lengths do not describe.
+with the number c_i of samples near sample i: a sum over representatives k, each of which stands
+for m_k samples. Differences between neighbours are left unused, though the same Gaussian process
+would trust them: they depend on its exact smoothness, which a few lengths do not describe.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class RepresentativeSamples:
     ) -> tuple[Self, IndexArray]:
         """Candidates from samples X (n, 3 d), Y (n, d), weights (n,), and that of each sample."""
         rows, owner = _evenly(weights, N_CANDIDATES)
-        mass = np.bincount(owner, weights, minlength=len(rows))
+        mass = _sums(owner, weights, len(rows))
         return cls(X[rows], Y[rows], mass, np.ones(len(rows))), owner
 
     @property
@@ -108,9 +108,14 @@ class RepresentativeSamples:
         if len(self.mass) <= N_KEPT:
             return self
         rows, owner = _evenly(self.mass * self.worth, N_KEPT)
-        mass = np.bincount(owner, self.mass, minlength=len(rows))
-        total = np.bincount(owner, self.mass * self.worth, minlength=len(rows))
+        mass = _sums(owner, self.mass, len(rows))
+        total = _sums(owner, self.mass * self.worth, len(rows))
         return type(self)(self.X[rows], self.Y[rows], mass, total / mass)
+
+
+def _sums(owner: IndexArray, weights: FloatArray, n: int) -> FloatArray:
+    """Sum (n,) of the weights (m,) of each owner (m,)."""
+    return np.bincount(owner, weights, minlength=n).astype(float)
 
 
 def _evenly(weights: FloatArray, n: int) -> tuple[IndexArray, IndexArray]:
