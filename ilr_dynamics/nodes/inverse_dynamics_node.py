@@ -40,7 +40,7 @@ from ilr_dynamics.nodes.shared import qos
 from ilr_dynamics.nodes.shared.event_log import EventLog
 from ilr_dynamics.nodes.shared.fast_dds import shared_memory_warning
 from ilr_dynamics.nodes.shared.messages import diagnostic_array
-from ilr_dynamics.nodes.shared.node_process import StopRequest, start_ros
+from ilr_dynamics.nodes.shared.node_process import StopRequest, limited_end, start_ros
 from ilr_dynamics.nodes.shared.realtime import PriorityExecutor, take_realtime_priority
 from ilr_dynamics.nodes.shared.robot_model import load_arm
 from ilr_dynamics.robot.description import RobotDescription
@@ -228,7 +228,8 @@ def main(args: list[str] | None = None) -> int:
         while not stop:
             executor.spin_once(node.joint_states, SPIN_PERIOD)
     finally:
-        node.close()
+        with limited_end():
+            node.close()
         executor.shutdown()
         rclpy.shutdown()
     return 0

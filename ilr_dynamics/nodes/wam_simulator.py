@@ -29,7 +29,7 @@ from ilr_dynamics.nodes.shared import qos
 from ilr_dynamics.nodes.shared.event_log import EventLog
 from ilr_dynamics.nodes.shared.fast_dds import shared_memory_warning
 from ilr_dynamics.nodes.shared.messages import diagnostic_array
-from ilr_dynamics.nodes.shared.node_process import StopRequest, run_program
+from ilr_dynamics.nodes.shared.node_process import StopRequest, limited_end, run_program
 from ilr_dynamics.nodes.shared.realtime import (
     PriorityExecutor,
     ScheduledCollector,
@@ -239,7 +239,10 @@ def main(args: list[str] | None = None) -> int:
 
 
 def _simulate(stop: StopRequest) -> int:
-    WamSimulator().run(stop)
+    simulator = WamSimulator()
+    simulator.run(stop)
+    with limited_end():
+        simulator.destroy_node()
     return 0
 
 

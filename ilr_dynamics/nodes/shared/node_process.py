@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import faulthandler
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from types import FrameType
@@ -23,6 +25,7 @@ from ilr_dynamics.nodes.shared.fast_dds import prepare_fast_dds
 
 __all__ = [
     "StopRequest",
+    "limited_end",
     "run_program",
     "spin",
     "start_ros",
@@ -30,6 +33,8 @@ __all__ = [
 
 # Longest time until a signal is handled, s.
 _SPIN_PERIOD = 0.1
+# Longest time in which a node ends once its work is done, s.
+_END_TIMEOUT = 20.0
 # Of an error of rcl, which goes on with lines of its source files.
 _PLACE = ", at "
 _MIXED_LIST = "Sequence should be of same type"
@@ -124,6 +129,26 @@ def run_program(
         return 1
     finally:
         rclpy.shutdown()
+
+
+@contextmanager
+def limited_end(timeout: float = _END_TIMEOUT) -> Iterator[None]:
+    """
+    Destroy a node in a ``with`` block; if it takes too long, print a traceback and exit with 1.
+
+    Fast DDS can wait for itself for ever when endpoints are destroyed (docs/architecture.md), and
+    the process would then handle no further signal.
+
+    Parameters
+    ----------
+    timeout : float
+        Longest time of the block, s.
+    """
+    faulthandler.dump_traceback_later(timeout, exit=True)
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def spin(node: Node, stop: StopRequest, is_done: Callable[[], bool] = lambda: False) -> None:
