@@ -108,6 +108,26 @@ def test_what_would_not_fit_is_left_as_it_is(given, monkeypatch):
     assert os.environ.get(PROFILES) == given.get(PROFILES)
 
 
+@needs_profile
+@pytest.mark.parametrize(
+    ("given", "chosen", "range_"),
+    [
+        (LOCALHOST, "fastdds_this_machine.xml", "SYSTEM_DEFAULT"),
+        (LOCALHOST | {"ROS_STATIC_PEERS": "10.0.0.2"}, "fastdds.xml", "LOCALHOST"),
+        ({RANGE: "SUBNET"}, "fastdds.xml", "SUBNET"),
+    ],
+    ids=["localhost", "static peers", "subnet"],
+)
+def test_profile_is_chosen_by_the_range(given, chosen, range_, monkeypatch):
+    for name in (PROFILES, "ROS_STATIC_PEERS"):
+        monkeypatch.setenv(name, "")
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    prepare_fast_dds()
+    assert Path(os.environ[PROFILES]).name == chosen
+    assert os.environ[RANGE] == range_
+
+
 PUBLISHER = """
 import sys, time, rclpy
 from sensor_msgs.msg import JointState
