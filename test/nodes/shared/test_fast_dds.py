@@ -23,6 +23,7 @@ SHARED_MEMORY = "/dev/shm/fastdds"
 WARNING = "Fast DDS sends through shared memory"
 RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
 PROFILES = "FASTDDS_DEFAULT_PROFILES_FILE"
+TRANSPORTS = "FASTDDS_BUILTIN_TRANSPORTS"
 # Nobody else is seen. What is on offer are Fast DDS's own transports.
 ALONE = {RANGE: "OFF"}
 LOCALHOST = {RANGE: "LOCALHOST"}
@@ -38,7 +39,7 @@ needs_profile = pytest.mark.skipif(
 
 def log_and_mapped_files(node, environment, folder, until):
     """Run a node until it has logged something; return its log and what it has mapped then."""
-    inherited = {name: value for name, value in os.environ.items() if "PROFILES" not in name}
+    inherited = {name: value for name, value in os.environ.items() if "FASTDDS" not in name}
     command = [sys.executable, "-P", "-m", f"ilr_dynamics.nodes.{node}"]
     log = folder / "log"
     with (
@@ -78,7 +79,7 @@ def test_on_localhost_a_node_has_none_either(asked, tmp_path):
 @pytest.mark.parametrize(
     "asked",
     [
-        ALONE | {"FASTDDS_BUILTIN_TRANSPORTS": "DEFAULT"},
+        ALONE | {TRANSPORTS: "DEFAULT"},
         LOCALHOST | {"ROS_STATIC_PEERS": "127.0.0.1"},
     ],
     ids=["transports", "static peers"],
@@ -99,13 +100,13 @@ def test_shared_memory_that_was_asked_for_is_warned_of(node, asked, tmp_path):
     ids=["own profile", "another middleware", "Fast DDS 2"],
 )
 def test_what_would_not_fit_is_left_as_it_is(given, monkeypatch):
-    for name in (PROFILES, "ROS_STATIC_PEERS"):
-        monkeypatch.delenv(name, raising=False)
+    for name in (PROFILES, TRANSPORTS, "ROS_STATIC_PEERS"):
+        monkeypatch.setenv(name, "")
     for name, value in given.items():
         monkeypatch.setenv(name, value)
     prepare_fast_dds()
     assert os.environ[RANGE] == "LOCALHOST"
-    assert os.environ.get(PROFILES) == given.get(PROFILES)
+    assert os.environ[PROFILES] == given.get(PROFILES, "")
 
 
 @needs_profile
@@ -119,7 +120,7 @@ def test_what_would_not_fit_is_left_as_it_is(given, monkeypatch):
     ids=["localhost", "static peers", "subnet"],
 )
 def test_profile_is_chosen_by_the_range(given, chosen, range_, monkeypatch):
-    for name in (PROFILES, "ROS_STATIC_PEERS"):
+    for name in (PROFILES, TRANSPORTS, "ROS_STATIC_PEERS"):
         monkeypatch.setenv(name, "")
     for name, value in given.items():
         monkeypatch.setenv(name, value)
