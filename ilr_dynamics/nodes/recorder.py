@@ -18,7 +18,7 @@ from ilr_dynamics.exceptions import IlrDynamicsError, RecordingError
 from ilr_dynamics.file_access import resolve_allowed
 from ilr_dynamics.nodes.parameter_table import declare, read
 from ilr_dynamics.nodes.parameters import RECORDER
-from ilr_dynamics.nodes.shared.node_process import StopRequest, run_program, spin
+from ilr_dynamics.nodes.shared.node_process import StopRequest, limited_end, run_program, spin
 from ilr_dynamics.recording import GRAVITY_ANNOTATION, RecordingWriter
 
 __all__ = ["RecorderNode", "main"]
@@ -178,6 +178,8 @@ def _record(stop: StopRequest) -> int:
     node = RecorderNode()
     spin(node, stop)
     node.close()
+    with limited_end():
+        node.destroy_node()
     return 0
 
 
