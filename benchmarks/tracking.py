@@ -84,6 +84,7 @@ def main() -> int:
     """Run what is missing; print what there is."""
     options = _options()
     folder = options.resume or new_folder(options, "tracking")
+    folder.mkdir(parents=True, exist_ok=True)
     print(f"results are kept in {folder}", flush=True)
     summary = _of_plants(options, folder) if options.plants else _of_robots(options, folder)
     print(json.dumps({"benchmark": "tracking", **summary}))

@@ -154,13 +154,14 @@ def test_the_product_goes_through_its_gate_to_the_analytic_torque(arm):
     from _learners import product_feedforward
 
     from ilr_dynamics.control import Reference, RigidBodyFeedForward
-    from ilr_dynamics.regression.prediction.predictor import Prediction
+    from ilr_dynamics.regression.predictor import Prediction
 
     class Unsure:
         has_global_model = True
+        prior_std = None
 
         def query(self, x):
-            return Prediction(np.full(4, 7.0), np.full(4, 1e3), 0, 0.0)
+            return Prediction(np.full(4, 7.0), np.full(4, 1e3), np.zeros(4), 0, 0.0)
 
     reference = Reference.at_rest([0.0, 0.7, 0.0, 1.8])
     answer = product_feedforward(arm, Unsure())(reference)

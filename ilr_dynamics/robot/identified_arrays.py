@@ -14,6 +14,7 @@ from ilr_dynamics.robot.torque_noise import N_SUMS
 
 __all__ = [
     "CORRELATION",
+    "DESCRIPTION_ERROR",
     "KEPT",
     "NOISE",
     "PARTS",
@@ -42,6 +43,7 @@ SAMPLES = ("X", "Y", "mass", "worth")
 KEPT = "representative_"
 CORRELATION = "correlation"
 NOISE = "noise_sums"
+DESCRIPTION_ERROR = "description_error_sums"
 
 
 def check_arrays(arrays: Mapping[str, FloatArray]) -> None:
@@ -87,6 +89,7 @@ def _shapes(n: int, n_kept: int) -> dict[str, tuple[int, ...]]:
         "energy": (n,),
         "weight": (n,),
         NOISE: (N_SUMS, n),
+        DESCRIPTION_ERROR: (N_SUMS, n),
         POSTERIOR + "mean": (n_parameters(n),),
         POSTERIOR + "covariance": (n, size, size),
         POSTERIOR + "noise": (n,),

@@ -33,6 +33,7 @@ from ilr_dynamics.robot.dynamics_regressor import (
 )
 from ilr_dynamics.robot.identified_arrays import (
     CORRELATION,
+    DESCRIPTION_ERROR,
     KEPT,
     NOISE,
     PARTS,
@@ -78,6 +79,8 @@ class IdentifiedDynamics(GlobalModel):
         number of independent samples that each is worth, and almost zero where the joint sticks.
     noise : TorqueNoise
         Noise of the torques about the mean.
+    description_error : TorqueNoise
+        The same about what the description makes of them.
     representatives : RepresentativeSamples
         Samples that stand for all, and what each counts.
     correlation : ResidualCorrelation
@@ -94,6 +97,7 @@ class IdentifiedDynamics(GlobalModel):
     energy: FloatArray
     weight: FloatArray
     noise: TorqueNoise
+    description_error: TorqueNoise
     representatives: RepresentativeSamples
     correlation: ResidualCorrelation
 
@@ -138,6 +142,7 @@ class IdentifiedDynamics(GlobalModel):
             energy=np.zeros(n),
             weight=np.zeros(n),
             noise=TorqueNoise.none(n),
+            description_error=TorqueNoise.none(n),
             representatives=RepresentativeSamples.none(n),
             correlation=ResidualCorrelation(),
         )
@@ -179,11 +184,18 @@ class IdentifiedDynamics(GlobalModel):
             )
         earlier, worth = self._counted(X, Y, weights)
         learned = earlier._with_sums(X, Y, weights * worth)
-        residual = Y - np.concatenate(
-            [learned._parameters.expected(self._regressor(X[rows])) for rows in _blocks(len(X))]
-        )
+        of_description = parameter_prior(self.inertial_prior)[0][parameter_indices(self.n_joints)]
+        expected, described = np.empty_like(Y), np.empty_like(Y)
+        for rows in _blocks(len(X)):
+            columns = self._regressor(X[rows])
+            expected[rows] = learned._parameters.expected(columns)
+            described[rows] = np.einsum("njc,jc->nj", columns, of_description)
         velocity = X[:, self.n_joints : 2 * self.n_joints]
-        return replace(learned, noise=self.noise.updated(residual, velocity, weights))
+        return replace(
+            learned,
+            noise=self.noise.updated(Y - expected, velocity, weights),
+            description_error=self.description_error.updated(Y - described, velocity, weights),
+        )
 
     def _counted(
         self, X: FloatArray, Y: FloatArray, weights: FloatArray
@@ -243,6 +255,7 @@ class IdentifiedDynamics(GlobalModel):
         return replace(
             self._scaled(factor),
             noise=self.noise.discounted(factor),
+            description_error=self.description_error.discounted(factor),
             representatives=self.representatives.discounted(factor),
         )
 
@@ -299,6 +312,13 @@ class IdentifiedDynamics(GlobalModel):
         return slipping_share(X[:, self.n_joints : 2 * self.n_joints])
 
     @property
+    def prior_std(self) -> FloatArray | None:
+        """Deviation (n,) of torques of slipping joints from those of the description, Nm."""
+        if not np.any(self.description_error.sums):
+            return None
+        return np.sqrt(self.description_error.of_slipping)
+
+    @property
     def noise_shape(self) -> FloatArray:
         """Scale matrix (n, n) of the Student-t of the torques, Nm^2; joints are independent."""
         # Its variance, larger than the scale by dof / (dof - 2), shall be that of the residuals.
@@ -325,6 +345,7 @@ class IdentifiedDynamics(GlobalModel):
             **{name: np.asarray(getattr(self, name), dtype=float) for name in STATE},
             **{POSTERIOR + name: getattr(self._posterior, name) for name in PARTS},
             NOISE: self.noise.sums,
+            DESCRIPTION_ERROR: self.description_error.sums,
             **{KEPT + name: getattr(self.representatives, name) for name in SAMPLES},
             CORRELATION: np.array(astuple(self.correlation)),
         }
@@ -337,6 +358,7 @@ class IdentifiedDynamics(GlobalModel):
         dynamics = cls(
             **parts,
             noise=TorqueNoise(np.asarray(arrays[NOISE])),
+            description_error=TorqueNoise(np.asarray(arrays[DESCRIPTION_ERROR])),
             representatives=RepresentativeSamples(
                 *(np.asarray(arrays[KEPT + name]) for name in SAMPLES)
             ),

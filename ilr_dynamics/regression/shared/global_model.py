@@ -129,6 +129,15 @@ class GlobalModel(ABC):
     def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> Self:
         """Make the model that `arrays` came from; ValueError if they do not fit together."""
 
+    @property
+    def prior_std(self) -> FloatArray | None:
+        """
+        Standard deviation (d,) of the outputs about what was expected of them before any sample.
+
+        What a user who knows that much, but has learned nothing, is off by. None: nothing was.
+        """
+        return None
+
     def informative_share(self, X: FloatArray) -> FloatArray:
         """
         Share (n, d), from 0 to 1, of the residuals at inputs X (n, m) that can be learned.
@@ -184,24 +193,25 @@ def check_global_model_fits(model: GlobalModel, X: FloatArray, n_outputs: int) -
     share = model.informative_share(X)
     variances = {"doubt": prediction.doubt, "unlearnable": prediction.unlearnable}
     added = {name: value for name, value in variances.items() if value is not None}
-    for name, value, shape in (
+    values: list[tuple[str, ArrayLike, tuple[int, ...]]] = [
         ("mean", prediction.mean, (n, d)),
         ("factor", prediction.factor, (n,)),
         ("noise_shape", model.noise_shape, (d, d)),
         ("informative_share", share, (n, d)),
         ("dof", model.dof, ()),
         *((name, value, (n, d)) for name, value in added.items()),
-    ):
+    ]
+    for name, value, shape in values:
         _check_values(name, value, shape)
     if not np.all((share >= 0.0) & (share <= 1.0)):
         raise InvalidDataError(
             "the informative_share of the global model must be from 0 to 1, got "
             f"{np.min(share)} to {np.max(share)}"
         )
-    for name, value in added.items():
-        if not np.all(value >= 0.0):
+    for name, variance in added.items():
+        if not np.all(variance >= 0.0):
             raise InvalidDataError(
-                f"the {name} of the global model must be at least 0, got {np.min(value)}"
+                f"the {name} of the global model must be at least 0, got {np.min(variance)}"
             )
     # A factor of 1 may have lost its last digits.
     if not np.all(prediction.factor > 0.0) or not model.dof > 2.0:
