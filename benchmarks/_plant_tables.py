@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from _plant_experiments import GATED
 from _plant_paths import PATHS
-from _tracking_before import ERRORS_OF_PHYSICS, SCORES_OF_PHYSICS_ILR
+from _tracking_before import ERRORS_OF_PHYSICS, SCORES_OF_PHYSICS_ILR, OfSeeds
 
 __all__ = ["medians", "print_plant", "ratios", "wrong_stretches"]
 
@@ -48,20 +50,20 @@ def print_plant(plant: str, results: dict[str, OfController]) -> tuple[Results, 
     print(_row("", PATHS))
     for name, of_paths in figures.items():
         print(_row(name, [_shown(of_paths[path]["mse"], ".2e") for path in PATHS]))
-    before = ERRORS_OF_PHYSICS.get(plant, {})
-    if before:
-        cells = [_shown(float(np.median(before[path])), ".2e") for path in PATHS]
-        print(_row("physics, before", cells))
+    n_seeds = max(map(len, results.values()))
+    before = _first(ERRORS_OF_PHYSICS.get(plant, {}), n_seeds)
+    print(_row("physics, before", [_shown(_median(before[path]), ".2e") for path in PATHS]))
     for name, of_seeds in results.items():
         for fault in _faults(of_seeds):
             print(f"{name:{NAME}}fault, {fault}")
     if GATED not in results:
         return figures, {}
-    of_paths = {path: ratios(path, results, before.get(path, [])) for path in PATHS}
+    of_paths = {path: ratios(path, results, before[path]) for path in PATHS}
     print(f"{GATED} against the best of {', '.join(BASELINES)} and physics_pd as it was:")
     for label in ("median", "worst"):
         print(_row(label, [_shown(of_paths[path][label], ".2f") for path in PATHS]))
-    _print_confidence(plant, figures[GATED])
+    scores = _first(SCORES_OF_PHYSICS_ILR.get(plant, {}), n_seeds)
+    _print_confidence(plant, figures[GATED], scores)
     figures["gate_where_wrong"] = wrong = wrong_stretches(results[GATED])
     verdict = "" if wrong["stretches"] >= FEWEST_STRETCHES else ": too few for a verdict"
     print(
@@ -83,7 +85,7 @@ def medians(of_seeds: OfController) -> dict[str, Results]:
     return figures
 
 
-def ratios(path: str, results: dict[str, OfController], before: list[float]) -> Results:
+def ratios(path: str, results: dict[str, OfController], before: OfSeeds) -> Results:
     """
     Ratios of the product's errors on a path to the best of what it is measured by.
 
@@ -94,7 +96,7 @@ def ratios(path: str, results: dict[str, OfController], before: list[float]) -> 
     results
         By controller, those of each seed.
     before
-        Errors of `physics_pd` as it was, one a seed.
+        Errors of `physics_pd` as it was, one a seed; None with a fault.
 
     Returns
     -------
@@ -102,22 +104,18 @@ def ratios(path: str, results: dict[str, OfController], before: list[float]) -> 
         That of the medians, and the largest of a seed; None with a fault of the product. Faults
         of what it is measured by leave those out.
     """
-    errors = {
-        name: [result[path].get("mse") for result in results[name]]
-        for name in (GATED, *BASELINES)
+    ours = [result[path].get("mse") for result in results[GATED]]
+    errors = [
+        [result[path].get("mse") for result in results[name]]
+        for name in BASELINES
         if name in results
-    }
-    ours = errors.pop(GATED)
-    n_before = min(len(before), len(ours))
-    errors["before"] = before[:n_before] + [None] * (len(ours) - n_before)
-    best_of_seeds = [
-        min((error for error in of_seed if error is not None), default=None)
-        for of_seed in zip(*errors.values(), strict=True)
     ]
-    of_seeds = [_ratio(error, best) for error, best in zip(ours, best_of_seeds, strict=True)]
-    best = min((m for m in map(_median, [*errors.values(), before]) if m), default=None)
+    errors.append(before)
+    of_seeds = [
+        _ratio(error, _best(of_seed)) for error, *of_seed in itertools.zip_longest(ours, *errors)
+    ]
     return {
-        "median": _ratio(_median(ours), best),
+        "median": _ratio(_median(ours), _best(map(_median, errors))),
         "worst": None if None in of_seeds else max(of_seeds),
     }
 
@@ -131,15 +129,20 @@ def wrong_stretches(of_seeds: OfController) -> dict[str, int]:
     return {**counts, "faults": n_faults} if n_faults else counts
 
 
-def _print_confidence(plant: str, of_paths: dict[str, Results]) -> None:
+def _first(before: dict[str, OfSeeds], n_seeds: int) -> dict[str, OfSeeds]:
+    """Of what was before the same seeds by path, as far as there are so many."""
+    return {path: before.get(path, [])[:n_seeds] for path in PATHS}
+
+
+def _print_confidence(
+    plant: str, of_paths: dict[str, Results], before: dict[str, OfSeeds]
+) -> None:
     print(f"{plant}, {GATED}: intervals of 95 % of joints that move [Nm], weight of the model")
     for key in FIGURES[1:]:
         cells = [_shown(of_paths[path][key], ".3f") for path in PATHS]
         print(_row(key.replace("_", " "), cells))
-        if key == "interval_score" and plant in SCORES_OF_PHYSICS_ILR:
-            scores = SCORES_OF_PHYSICS_ILR[plant]
-            cells = [_shown(float(np.median(scores[path])), ".3f") for path in PATHS]
-            print(_row("score, before", cells))
+        if key == "interval_score":
+            print(_row("score, before", [_shown(_median(before[path]), ".3f") for path in PATHS]))
 
 
 def _row(label: str, cells: Any) -> str:
@@ -160,11 +163,15 @@ def _faults(of_seeds: OfController) -> list[str]:
     return [f"seed {seed}, {', '.join(paths)}: {text}" for (seed, text), paths in faults.items()]
 
 
+def _best(errors: Iterable[float | None]) -> float | None:
+    return min((error for error in errors if error is not None), default=None)
+
+
 def _ratio(error: float | None, best: float | None) -> float | None:
     return None if error is None or best is None else _rounded(error / best)
 
 
-def _median(values: list[float | None]) -> float | None:
+def _median(values: OfSeeds) -> float | None:
     """Median over seeds; None if one of them has no figure."""
     return None if None in values or not values else _rounded(float(np.median(values)))
 

@@ -8,9 +8,11 @@ By plant, controller and path, one value a seed (0, 1, 2).
 
 from __future__ import annotations
 
-__all__ = ["ERRORS_OF_PHYSICS", "SCORES_OF_PHYSICS_ILR"]
+__all__ = ["ERRORS_OF_PHYSICS", "SCORES_OF_PHYSICS_ILR", "OfSeeds"]
 
-OfPaths = dict[str, dict[str, list[float]]]
+OfSeeds = list[float | None]
+"""One value a seed, None where the controller ended in a fault."""
+OfPaths = dict[str, dict[str, OfSeeds]]
 
 ERRORS_OF_PHYSICS: OfPaths = {}
 """Mean squared errors of `physics_pd`, rad^2."""

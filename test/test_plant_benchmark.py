@@ -139,6 +139,20 @@ def test_figures_with_a_fault_are_none_and_say_so(capsys):
     assert "physics_ilr_pd  fault, seed 2, A: joint j1 threw something" in printed
 
 
+def test_ratios_are_to_the_best_there_is_of_the_same_seeds():
+    from _plant_tables import ratios
+
+    results = {
+        "physics_ilr_pd": [of_paths(mse=2e-4), of_paths(mse=3e-4)],
+        "pd": [of_paths(mse=1e-2), of_paths(mse=1e-2)],
+        "analytic_pd": [of_paths(mse=4e-4), of_paths(mse=1e-4)],
+    }
+    assert ratios("A", results, []) == {"median": 1.0, "worst": 3.0}
+    assert ratios("A", results, [1e-4]) == {"median": 2.5, "worst": 3.0}
+    assert ratios("A", results, [1e-4, None]) == {"median": 1.0, "worst": 3.0}
+    assert ratios("A", results, [5e-5, 1e-4]) == {"median": 3.333, "worst": 4.0}
+
+
 def test_a_fault_ends_one_path_and_none_of_the_others(arm):
     from _learners import LearnedTorque
     from _plant_experiments import _figures
