@@ -45,7 +45,7 @@ from ilr_dynamics.robot.parameter_doubt import HeldOut, parameter_doubt
 from ilr_dynamics.robot.parameter_posterior import ParameterPosterior, parameter_posterior
 from ilr_dynamics.robot.parameter_prior import parameter_prior
 from ilr_dynamics.robot.pinocchio_model import pinocchio_model
-from ilr_dynamics.robot.representative_samples import RepresentativeSamples
+from ilr_dynamics.robot.representative_samples import N_KEPT, N_SEARCHED, RepresentativeSamples
 from ilr_dynamics.robot.residual_correlation import ResidualCorrelation, TorqueCovariance
 from ilr_dynamics.robot.torque_noise import TorqueNoise, slipping_share
 
@@ -192,14 +192,14 @@ class IdentifiedDynamics(GlobalModel):
         batch, owner = RepresentativeSamples.of_batch(X, Y, weights)
         known = self.representatives
         both = known.with_others(batch)
-        correlation = self._correlation(both.weighed(self.correlation).thinned())
-        counted = both.weighed(correlation)
+        correlation = self._correlation(both.weighed(self.correlation).thinned(N_SEARCHED))
+        counted = known.reweighed(batch, self.correlation, correlation)
         of_known, of_batch = np.split(counted.worth, [len(known.mass)])
         # What was summed up before counts less where the batch repeats it.
         before = float(known.mass @ known.worth)
         left = float(known.mass @ of_known) / before if before > 0.0 else 1.0
         earlier = replace(
-            self._scaled(left), representatives=counted.thinned(), correlation=correlation
+            self._scaled(left), representatives=counted.thinned(N_KEPT), correlation=correlation
         )
         return earlier, of_batch[owner]
 

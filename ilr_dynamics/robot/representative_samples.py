@@ -3,16 +3,16 @@
 r"""
 A few samples that stand for all that were learned, and how many independent ones those are.
 
-Samples at neighbouring states share their error, so that each says little that is new. Of c samples
-whose errors have correlation s, the mean is as certain as one of c / (1 - s + s c) independent
-samples, so each of them counts
+Samples at neighbouring states share their error, so that each says little that is new. Of c
+samples whose errors have correlation s, the mean is as certain as one of c / (1 - s + s c)
+independent samples, so each of them counts
 
 .. math::
     w_i = \frac{1}{1 - s + s\, c_i}, \qquad c_i = \sum_k m_k\, \rho(x_i, x_k)
 
-with the number c_i of samples near sample i: a sum over representatives k, each of which stands for
-m_k samples. Differences between neighbours are left unused, though the same Gaussian process would
-trust them: they depend on its exact smoothness, which a few lengths do not describe.
+with the number c_i of samples near sample i: a sum over representatives k, each of which stands
+for m_k samples. Differences between neighbours are left unused, though the same Gaussian process
+would trust them: they depend on its exact smoothness, which a few lengths do not describe.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ import numpy as np
 from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.robot.residual_correlation import ResidualCorrelation
 
-__all__ = ["N_CANDIDATES", "N_KEPT", "RepresentativeSamples"]
+__all__ = ["N_CANDIDATES", "N_KEPT", "N_SEARCHED", "RepresentativeSamples"]
 
-# Samples kept for later: the search for lengths takes time with the third power, and the lengths
-# of 150 and of 500 differ by a third.
-N_KEPT = 300
 # Samples of a batch by which the density of the batch is measured.
 N_CANDIDATES = 1000
+# Samples kept for later. As many: of a recording that is repeated each then meets its own.
+N_KEPT = 1000
+# Samples of a search for lengths, which takes time with the third power; the lengths of 150 and
+# of 500 differ by a third.
+N_SEARCHED = 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,22 +94,42 @@ class RepresentativeSamples:
         return replace(self, mass=factor * self.mass)
 
     def weighed(self, correlation: ResidualCorrelation) -> Self:
-        """
-        Return these with the worth that their density leaves them, at most what it was.
+        """Return these with the worth that their density leaves them."""
+        return replace(self, worth=1.0 / self._counts(correlation))
 
-        A sample that later ones repeat loses; one whose neighbours are forgotten does not win
-        what went into sums with less.
+    def reweighed(
+        self, batch: Self, before: ResidualCorrelation, now: ResidualCorrelation
+    ) -> Self:
         """
+        Return these and then a batch, with the worth that the density of both leaves them.
+
+        The worth of these changes by the ratio of the densities before and now. That of the
+        density now would be less although nothing repeats them: each stands for samples along
+        some way, which would seem to be at one place.
+
+        Parameters
+        ----------
+        batch : RepresentativeSamples
+        before, now : ResidualCorrelation
+            With which these were weighed, and with which all are.
+        """
+        both = self.with_others(batch).weighed(now)
+        known = len(self.mass)
+        of_known = self.worth * self._counts(before) * both.worth[:known]
+        worth = np.concatenate([np.minimum(of_known, 1.0), both.worth[known:]])
+        return replace(both, worth=worth)
+
+    def _counts(self, correlation: ResidualCorrelation) -> FloatArray:
+        """Number 1 - s + s c of samples that count as one, near each of these (n,)."""
         near = correlation.between(self.states, self.states) @ self.mass
         share = correlation.share
-        worth = 1.0 / (1.0 - share + share * np.maximum(near, 1.0))
-        return replace(self, worth=np.minimum(self.worth, worth))
+        return 1.0 - share + share * np.maximum(near, 1.0)
 
-    def thinned(self) -> Self:
-        """Return `N_KEPT` of them, evenly by what they are worth; those stand for all."""
-        if len(self.mass) <= N_KEPT:
+    def thinned(self, n: int) -> Self:
+        """Return n of them at most, evenly by what they are worth; those stand for all."""
+        if len(self.mass) <= n:
             return self
-        rows, owner = _evenly(self.mass * self.worth, N_KEPT)
+        rows, owner = _evenly(self.mass * self.worth, n)
         mass = np.bincount(owner, self.mass, minlength=len(rows))
         total = np.bincount(owner, self.mass * self.worth, minlength=len(rows))
         return type(self)(self.X[rows], self.Y[rows], mass, total / mass)
