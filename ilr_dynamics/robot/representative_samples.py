@@ -70,8 +70,7 @@ class RepresentativeSamples:
     ) -> tuple[Self, IndexArray]:
         """Candidates from samples X (n, 3 d), Y (n, d), weights (n,), and that of each sample."""
         rows, owner = _evenly(weights, N_CANDIDATES)
-        mass = np.bincount(owner, weights, minlength=len(rows))
-        return cls(X[rows], Y[rows], mass, np.ones(len(rows))), owner
+        return cls(X[rows], Y[rows], _sums(owner, weights), np.ones(len(rows))), owner
 
     @property
     def states(self) -> FloatArray:
@@ -130,9 +129,14 @@ class RepresentativeSamples:
         if len(self.mass) <= n:
             return self
         rows, owner = _evenly(self.mass * self.worth, n)
-        mass = np.bincount(owner, self.mass, minlength=len(rows))
-        total = np.bincount(owner, self.mass * self.worth, minlength=len(rows))
+        mass = _sums(owner, self.mass)
+        total = _sums(owner, self.mass * self.worth)
         return type(self)(self.X[rows], self.Y[rows], mass, total / mass)
+
+
+def _sums(owner: IndexArray, values: FloatArray) -> FloatArray:
+    """Sum (m,) of the values (n,) that each of m owners has."""
+    return np.bincount(owner, values).astype(float)
 
 
 def _evenly(weights: FloatArray, n: int) -> tuple[IndexArray, IndexArray]:

@@ -70,9 +70,12 @@ class ComponentPredictions:
 
     def of_rows(self, rows: slice) -> ComponentPredictions:
         """Return the predictions at some of the inputs."""
-        parts = {field.name: getattr(self, field.name) for field in fields(self)}
         return ComponentPredictions(
-            **{name: None if part is None else part[rows] for name, part in parts.items()}
+            self.log_weights[rows],
+            self.means[rows],
+            self.factors[rows],
+            None if self.added is None else self.added[rows],
+            None if self.added_to_unseen is None else self.added_to_unseen[rows],
         )
 
 

@@ -182,29 +182,24 @@ def check_global_model_fits(model: GlobalModel, X: FloatArray, n_outputs: int) -
     prediction = model.predict(X)
     n, d = X.shape[0], n_outputs
     share = model.informative_share(X)
-    added = [
-        (name, value, (n, d))
-        for name, value in (
-            ("doubt", prediction.doubt),
-            ("unlearnable", prediction.unlearnable),
-        )
-        if value is not None
-    ]
+    parts = {"doubt": prediction.doubt, "unlearnable": prediction.unlearnable}
+    added = {name: value for name, value in parts.items() if value is not None}
     for name, value, shape in (
         ("mean", prediction.mean, (n, d)),
         ("factor", prediction.factor, (n,)),
         ("noise_shape", model.noise_shape, (d, d)),
         ("informative_share", share, (n, d)),
-        ("dof", model.dof, ()),
-        *added,
     ):
         _check_values(name, value, shape)
+    _check_values("dof", model.dof, ())
+    for name, value in added.items():
+        _check_values(name, value, (n, d))
     if not np.all((share >= 0.0) & (share <= 1.0)):
         raise InvalidDataError(
             "the informative_share of the global model must be from 0 to 1, got "
             f"{np.min(share)} to {np.max(share)}"
         )
-    for name, value, _ in added:
+    for name, value in added.items():
         if not np.all(value >= 0.0):
             raise InvalidDataError(
                 f"the {name} of the global model must be at least 0, got {np.min(value)}"
