@@ -165,7 +165,7 @@ class IdentifiedDynamics(GlobalModel):
         Y : ndarray of shape (n_samples, n)
             Torques, Nm.
         weights : ndarray of shape (n_samples,)
-            Sample weights.
+            Sample weights, at least 0.
 
         Raises
         ------
@@ -177,6 +177,10 @@ class IdentifiedDynamics(GlobalModel):
                 f"identified dynamics of {self.n_joints} joints expect {3 * self.n_joints} inputs "
                 f"[q, qd, qdd] and {self.n_joints} torques, got {X.shape[1]} and {Y.shape[1]}"
             )
+        informing = weights > 0.0
+        if not np.any(informing):
+            return self
+        X, Y, weights = X[informing], Y[informing], weights[informing]
         earlier, worth = self._counted(X, Y, weights)
         learned = earlier._with_sums(X, Y, weights * worth)
         residual = Y - np.concatenate(
