@@ -99,6 +99,12 @@ class Predictor:
         self._variances = mixture.variances()
         self._outputs_variance = transforms.outputs.scale**2
         self._unseen_spread = transforms.spread.unseen**2
+        self._boxes = None
+        if transforms.learn_residual:
+            scale, location = self._inputs.scale, self._inputs.location
+            self._boxes = mixture.centres * scale + location, mixture.extents * scale
+            self._no_residual = -self._outputs.location / self._outputs.scale
+            self._residual_variance = transforms.residual_variance()
         self._pruned_weights = PrunedWeights(mixture, pruning)
         # Of one query after the other; nothing of it is given away.
         self._z = np.ones(n_inputs + 1)
@@ -156,6 +162,18 @@ class Predictor:
         means = means.reshape(-1, n_outputs)
         widening = rows(self._mixture.widening_coefficients).dot(products)
         model, added, doubt_of_unseen, unlearnable = self._global_model, None, None, None
+        beyond = None
+        if self._boxes is not None and chosen.size > 1:
+            assert model is not None
+            local = chosen[:-1]
+            rho = model.residual_correlation(
+                x[None], *(part.take(local, axis=0) for part in self._boxes)
+            )
+            if rho is not None:
+                means[:-1] -= self._no_residual
+                means[:-1] *= rho[0][:, None]
+                means[:-1] += self._no_residual
+                beyond = weights[:-1].dot(1.0 - rho[0] ** 2) * self._residual_variance
         # The unseen component is the last of all, and of the chosen ones.
         unseen_weight = float(weights[-1])
         if model is not None:
@@ -184,6 +202,8 @@ class Predictor:
         widening *= weights
         doubt = widening.dot(variances)
         doubt += weights.dot(means)
+        if beyond is not None:
+            doubt += beyond
         variance = weights.dot(variances)
         of_unseen = weights[-1] * self._unseen_spread
         if doubt_of_unseen is not None:

@@ -46,7 +46,7 @@ from ilr_dynamics.robot.parameter_doubt import HeldOut, parameter_doubt
 from ilr_dynamics.robot.parameter_posterior import ParameterPosterior, parameter_posterior
 from ilr_dynamics.robot.parameter_prior import parameter_prior
 from ilr_dynamics.robot.pinocchio_model import pinocchio_model
-from ilr_dynamics.robot.representative_samples import RepresentativeSamples
+from ilr_dynamics.robot.representative_samples import N_KEPT, N_SEARCHED, RepresentativeSamples
 from ilr_dynamics.robot.residual_correlation import ResidualCorrelation, TorqueCovariance
 from ilr_dynamics.robot.torque_noise import TorqueNoise, slipping_share
 
@@ -170,7 +170,7 @@ class IdentifiedDynamics(GlobalModel):
         Y : ndarray of shape (n_samples, n)
             Torques, Nm.
         weights : ndarray of shape (n_samples,)
-            Sample weights.
+            Sample weights, at least 0.
 
         Raises
         ------
@@ -182,6 +182,10 @@ class IdentifiedDynamics(GlobalModel):
                 f"identified dynamics of {self.n_joints} joints expect {3 * self.n_joints} inputs "
                 f"[q, qd, qdd] and {self.n_joints} torques, got {X.shape[1]} and {Y.shape[1]}"
             )
+        informing = weights > 0.0
+        if not np.any(informing):
+            return self
+        X, Y, weights = X[informing], Y[informing], weights[informing]
         earlier, worth = self._counted(X, Y, weights)
         learned = earlier._with_sums(X, Y, weights * worth)
         of_description = parameter_prior(self.inertial_prior)[0][parameter_indices(self.n_joints)]
@@ -204,14 +208,14 @@ class IdentifiedDynamics(GlobalModel):
         batch, owner = RepresentativeSamples.of_batch(X, Y, weights)
         known = self.representatives
         both = known.with_others(batch)
-        correlation = self._correlation(both.weighed(self.correlation).thinned())
-        counted = both.weighed(correlation)
+        correlation = self._correlation(both.weighed(self.correlation).thinned(N_SEARCHED))
+        counted = known.reweighed(batch, self.correlation, correlation)
         of_known, of_batch = np.split(counted.worth, [len(known.mass)])
         # What was summed up before counts less where the batch repeats it.
         before = float(known.mass @ known.worth)
         left = float(known.mass @ of_known) / before if before > 0.0 else 1.0
         earlier = replace(
-            self._scaled(left), representatives=counted.thinned(), correlation=correlation
+            self._scaled(left), representatives=counted.thinned(N_KEPT), correlation=correlation
         )
         return earlier, of_batch[owner]
 
@@ -292,6 +296,14 @@ class IdentifiedDynamics(GlobalModel):
             doubt=self._posterior.variance(columns),
             unlearnable=self.unlearnable(X),
         )
+
+    def residual_correlation(
+        self, X: FloatArray, centres: FloatArray, extents: FloatArray
+    ) -> FloatArray:
+        """Correlation (n_samples, K) of residuals at X with those in boxes of states (K, 3 n)."""
+        # Of positions and velocities: accelerations are most of the model's own.
+        states = slice(0, 2 * self.n_joints)
+        return self.correlation.with_boxes(X[:, states], centres[:, states], extents[:, states])
 
     def unlearnable(self, X: FloatArray) -> FloatArray:
         """Variance (n_samples, n) of the torques of joints that stick, Nm^2, beyond the noise."""

@@ -77,6 +77,9 @@ def parameter_doubt(
     if len(samples.positions) < FEWEST_SAMPLES:
         return 1.0
     halves = _halves(samples.positions)
+    # None of a single posture.
+    if not halves:
+        return 1.0
     errors, variances, noises, weights = [], [], [], []
     for held_out in halves:
         known = ~held_out

@@ -25,13 +25,15 @@ import numpy as np
 from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.robot.residual_correlation import ResidualCorrelation
 
-__all__ = ["N_CANDIDATES", "N_KEPT", "RepresentativeSamples"]
+__all__ = ["N_CANDIDATES", "N_KEPT", "N_SEARCHED", "RepresentativeSamples"]
 
-# Samples kept for later: the search for lengths takes time with the third power, and the lengths
-# of 150 and of 500 differ by a third.
-N_KEPT = 300
 # Samples of a batch by which the density of the batch is measured.
 N_CANDIDATES = 1000
+# Samples kept for later. As many: of a recording that is repeated each then meets its own.
+N_KEPT = 1000
+# Samples of a search for lengths, which takes time with the third power; the lengths of 150 and
+# of 500 differ by a third.
+N_SEARCHED = 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +70,7 @@ class RepresentativeSamples:
     ) -> tuple[Self, IndexArray]:
         """Candidates from samples X (n, 3 d), Y (n, d), weights (n,), and that of each sample."""
         rows, owner = _evenly(weights, N_CANDIDATES)
-        mass = _sums(owner, weights, len(rows))
-        return cls(X[rows], Y[rows], mass, np.ones(len(rows))), owner
+        return cls(X[rows], Y[rows], _sums(owner, weights), np.ones(len(rows))), owner
 
     @property
     def states(self) -> FloatArray:
@@ -92,30 +93,50 @@ class RepresentativeSamples:
         return replace(self, mass=factor * self.mass)
 
     def weighed(self, correlation: ResidualCorrelation) -> Self:
-        """
-        Return these with the worth that their density leaves them, at most what it was.
+        """Return these with the worth that their density leaves them."""
+        return replace(self, worth=1.0 / self._counts(correlation))
 
-        A sample that later ones repeat loses; one whose neighbours are forgotten does not win
-        what went into sums with less.
+    def reweighed(
+        self, batch: Self, before: ResidualCorrelation, now: ResidualCorrelation
+    ) -> Self:
         """
+        Return these and then a batch, with the worth that the density of both leaves them.
+
+        The worth of these changes by the ratio of the densities before and now. That of the
+        density now would be less although nothing repeats them: each stands for samples along
+        some way, which would seem to be at one place.
+
+        Parameters
+        ----------
+        batch : RepresentativeSamples
+        before, now : ResidualCorrelation
+            With which these were weighed, and with which all are.
+        """
+        both = self.with_others(batch).weighed(now)
+        known = len(self.mass)
+        of_known = self.worth * self._counts(before) * both.worth[:known]
+        worth = np.concatenate([np.minimum(of_known, 1.0), both.worth[known:]])
+        return replace(both, worth=worth)
+
+    def _counts(self, correlation: ResidualCorrelation) -> FloatArray:
+        """Number 1 - s + s c of samples that count as one, near each of these (n,)."""
         near = correlation.between(self.states, self.states) @ self.mass
         share = correlation.share
-        worth = 1.0 / (1.0 - share + share * np.maximum(near, 1.0))
-        return replace(self, worth=np.minimum(self.worth, worth))
+        return 1.0 - share + share * np.maximum(near, 1.0)
 
-    def thinned(self) -> Self:
-        """Return `N_KEPT` of them, evenly by what they are worth; those stand for all."""
-        if len(self.mass) <= N_KEPT:
+    def thinned(self, n: int) -> Self:
+        """Return n of them at most, evenly by what they are worth; those stand for all."""
+        if len(self.mass) <= n:
             return self
-        rows, owner = _evenly(self.mass * self.worth, N_KEPT)
-        mass = _sums(owner, self.mass, len(rows))
-        total = _sums(owner, self.mass * self.worth, len(rows))
+        rows, owner = _evenly(self.mass * self.worth, n)
+        mass = _sums(owner, self.mass)
+        total = _sums(owner, self.mass * self.worth)
         return type(self)(self.X[rows], self.Y[rows], mass, total / mass)
 
 
-def _sums(owner: IndexArray, weights: FloatArray, n: int) -> FloatArray:
-    """Sum (n,) of the weights (m,) of each owner (m,)."""
-    return np.bincount(owner, weights, minlength=n).astype(float)
+def _sums(owner: IndexArray, values: FloatArray) -> FloatArray:
+    """Sum (m,) of the values (n,) that each of m owners has."""
+    return np.bincount(owner, values).astype(float)
 
 
 def _evenly(weights: FloatArray, n: int) -> tuple[IndexArray, IndexArray]:

@@ -14,7 +14,9 @@ joint's torque is modelled as
 with a Gaussian process g whose correlation rho is Matern's with exponent 3/2 (Rasmussen and
 Williams, 2006, chapter 4), and the share a_i of a torque that informs, almost zero while a joint
 sticks. Lengths and share s maximize the marginal likelihood, in which the parameters theta are
-integrated out: residuals of a fit would not show the part of g that the terms can imitate.
+integrated out: residuals of a fit would not show the part of g that the terms can imitate. Of a g
+that they imitate altogether, as one over long lengths, it tells nothing; a prior then decides, by
+which lengths and odds s / (1 - s) are the usual ones within a factor of e.
 """
 
 from __future__ import annotations
@@ -35,7 +37,10 @@ POSITION_LENGTHS, VELOCITY_LENGTHS = (0.01, 10.0), (0.03, 50.0)
 # The share s, as its logit; at 0.9975 there is hardly any noise of its own in a sample.
 SHARE_LOGITS = (-8.0, 6.0)
 # The variance of a joint's residual, as a share of that of its torques about the prior.
-VARIANCE_SHARES = (1e-7, 10.0)
+VARIANCE_SHARES = (1e-10, 10.0)
+# Independent noise besides, as the same share. Without it torques that the terms explain to the
+# last digits would be likeliest with s = 1 and long lengths, as if all were one sample.
+LEAST_NOISE = 1e-7
 # Added to a covariance, as a share of its mean diagonal: rounding must not make it indefinite.
 JITTER = 1e-10
 ITERATIONS = 60
@@ -68,6 +73,8 @@ class ResidualCorrelation:
     """
     Correlation s rho of the residual torques at two states; `fitted` finds its parameters.
 
+    The defaults are the usual values, about which the prior lies.
+
     Parameters
     ----------
     position_length, velocity_length : float
@@ -87,9 +94,19 @@ class ResidualCorrelation:
         squared = np.sum(a**2, axis=1)[:, None] + np.sum(b**2, axis=1) - 2.0 * (a @ b.T)
         return _matern(np.maximum(squared, 0.0))[0]
 
+    def with_boxes(
+        self, states: FloatArray, centres: FloatArray, extents: FloatArray
+    ) -> FloatArray:
+        """Correlation rho (n, m) of states (n, 2 d) with the nearest state of boxes (m, 2 d)."""
+        beyond = np.abs(states[:, None] - centres)
+        beyond -= extents
+        np.maximum(beyond, 0.0, out=beyond)
+        beyond /= self._scale(states.shape[1])
+        return _matern(np.einsum("nmd,nmd->nm", beyond, beyond))[0]
+
     def fitted(self, states: FloatArray, torques: list[TorqueCovariance]) -> Self:
         """
-        Return the correlation that makes torques at n states most likely, from this one on.
+        Return the most probable correlation given torques at n states, searched from this one on.
 
         Parameters
         ----------
@@ -99,14 +116,7 @@ class ResidualCorrelation:
             Those of each joint.
         """
         search = _Likelihood(states, torques)
-        start = np.array(
-            [
-                np.log(self.position_length),
-                np.log(self.velocity_length),
-                np.log(self.share / (1.0 - self.share)),
-                *np.full(len(torques), np.log(0.1)),
-            ]
-        )
+        start = np.append(self._logarithms(), np.full(len(torques), np.log(0.1)))
         bounds = [
             tuple(np.log(POSITION_LENGTHS)),
             tuple(np.log(VELOCITY_LENGTHS)),
@@ -122,18 +132,24 @@ class ResidualCorrelation:
         lengths = np.exp(found.x[:2])
         return type(self)(float(lengths[0]), float(lengths[1]), float(_share(found.x[2])))
 
+    def _logarithms(self) -> FloatArray:
+        """Logarithms (3,) of both lengths and of the odds of the share."""
+        odds = self.share / (1.0 - self.share)
+        return np.log([self.position_length, self.velocity_length, odds])
+
     def _scale(self, n_inputs: int) -> FloatArray:
         return np.repeat([self.position_length, self.velocity_length], n_inputs // 2)
 
 
 class _Likelihood:
-    """Negative log marginal likelihood of the torques, and its gradient."""
+    """Negative log of marginal likelihood of the torques times prior, and its gradient."""
 
     def __init__(self, states: FloatArray, torques: list[TorqueCovariance]) -> None:
         position, velocity = np.split(states, 2, axis=1)
         self._positions = _squared_distances(position)
         self._velocities = _squared_distances(velocity)
         self._torques = torques
+        self._usual = ResidualCorrelation()._logarithms()
         self._scales = [float(np.mean(of_joint.deviation**2)) or 1.0 for of_joint in torques]
 
     def __call__(self, parameters: FloatArray) -> tuple[float, FloatArray]:
@@ -150,7 +166,9 @@ class _Likelihood:
             residual[np.diag_indices_from(rho)] = 1.0 / of_joint.informative
             # In Fortran's order, in which LAPACK works without a copy.
             covariance = np.array(of_joint.of_parameters + variance * residual, order="F")
-            covariance[np.diag_indices_from(rho)] += JITTER * np.trace(covariance) / len(rho)
+            covariance[np.diag_indices_from(rho)] += (
+                JITTER * np.trace(covariance) / len(rho) + LEAST_NOISE * self._scales[joint]
+            )
             factor, failed = dpotrf(covariance, lower=1, overwrite_a=1)
             if failed or not np.all(np.isfinite(np.diagonal(factor))):
                 return np.inf, np.zeros_like(parameters)
@@ -167,7 +185,9 @@ class _Likelihood:
             gradient[1] += s * np.sum(of_lengths * of_velocity)
             common = np.sum(sensitivity * rho) - np.trace(sensitivity)
             gradient[2] += s * (1.0 - s) * common
-        return float(value), gradient
+        from_usual = parameters[:3] - self._usual
+        gradient[:3] += from_usual
+        return float(value + 0.5 * from_usual @ from_usual), gradient
 
 
 def _matern(squared: FloatArray) -> tuple[FloatArray, FloatArray]:

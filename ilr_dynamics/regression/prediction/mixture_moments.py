@@ -54,7 +54,7 @@ def mean_and_variance(
     variance = np.matmul(weights[:, None, :], between)[:, 0]
     variance += (weights * predictions.factors) @ mixture.variances()
     if predictions.added is not None:
-        variance += (1.0 - weights[:, -1:]) * predictions.added
+        variance += np.sum(weights[:, :-1, None] * predictions.added, axis=1)
     if predictions.added_to_unseen is not None:
         variance += weights[:, -1:] * predictions.added_to_unseen
     return mean[:, 0], variance

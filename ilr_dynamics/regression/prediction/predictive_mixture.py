@@ -25,6 +25,7 @@ from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.regression.families import student_t
 from ilr_dynamics.regression.families.linear_algebra import cholesky
 from ilr_dynamics.regression.families.quadratic_forms import (
+    centres_and_covariances,
     form_coefficients,
     forms,
     pairwise_products,
@@ -51,7 +52,7 @@ class ComponentPredictions:
         Locations.
     factors : (n, K + 1)
         1 + u' L^-1 u, by which the noise is widened.
-    added : (n, d), optional
+    added : (n, K, d) or (n, 1, d), optional
         Variance of each output added to that of all components but the unseen one.
     added_to_unseen : (n, d), optional
         The same for the unseen component.
@@ -100,6 +101,8 @@ class PredictiveMixture:
         Phi^-1 / tau.
     dofs : (K + 1,)
         tau.
+    centres, extents : (K + 1, m)
+        Mean and standard deviations of the inputs that a component learned; of the unseen one 0.
     """
 
     log_constants: FloatArray
@@ -109,20 +112,34 @@ class PredictiveMixture:
     widening_coefficients: FloatArray
     noise_shapes: FloatArray
     dofs: FloatArray
+    centres: FloatArray
+    extents: FloatArray
 
     @classmethod
     def from_components(cls, components: MixturePosterior) -> PredictiveMixture:
         """Evaluate what does not depend on the query; the last component is the unseen one."""
         region, regression = components.region, components.regression
+        exponents, coefficients = (
+            0.5 * (region.dof + 1.0),
+            form_coefficients(region.predictive_forms()),
+        )
+        centres, covariances = _input_regions(coefficients, exponents)
+        extents = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
         return cls(
             log_constants=components.log_expected_weights + region.predictive_log_constants(),
-            exponents=0.5 * (region.dof + 1.0),
-            distance_coefficients=form_coefficients(region.predictive_forms()),
+            exponents=exponents,
+            distance_coefficients=coefficients,
             maps=regression.mean,
             widening_coefficients=form_coefficients(regression.slope_covariance),
             noise_shapes=regression.noise_shape(),
             dofs=regression.predictive_dof(),
+            centres=np.pad(centres, ((0, 1), (0, 0))),
+            extents=np.pad(extents, ((0, 1), (0, 0))),
         )
+
+    def input_regions(self) -> tuple[FloatArray, FloatArray]:
+        """Centres (K, m) and covariances (K, m, m) of the inputs of components with samples."""
+        return _input_regions(self.distance_coefficients, self.exponents)
 
     def with_unseen(self, noise_shape: FloatArray, dof: float) -> PredictiveMixture:
         """Give the unseen component another Student-t: shape (d, d) and degrees of freedom."""
@@ -171,7 +188,7 @@ class PredictiveMixture:
         """Variance (n, K + 1, d) of each output beyond that of the widened noise."""
         added = np.zeros(predictions.means.shape)
         if predictions.added is not None:
-            added[:, :-1] = predictions.added[:, None]
+            added[:, :-1] = predictions.added
         if predictions.added_to_unseen is not None:
             added[:, -1] = predictions.added_to_unseen
         return added
@@ -289,3 +306,13 @@ class PredictiveMixture:
         residuals = np.moveaxis(Y[:, None, :] - predictions.means, 0, 2)
         whitened = np.linalg.solve(cholesky(self.noise_shapes), residuals)
         return np.asarray(np.sum(whitened**2, axis=1).T / predictions.factors)
+
+
+def _input_regions(
+    distance_coefficients: FloatArray, exponents: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Centres (K, m) and covariances (K, m, m) of the inputs, the last component left out."""
+    centres, covariances = centres_and_covariances(forms(distance_coefficients[:-1]))
+    # Of the Student-t with 1 + x' A x in its density; none up to two degrees of freedom.
+    dofs = 2.0 * exponents[:-1] - centres.shape[1]
+    return centres, covariances / np.maximum(dofs - 2.0, 1.0)[:, None, None]

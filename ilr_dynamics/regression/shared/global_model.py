@@ -147,6 +147,26 @@ class GlobalModel(ABC):
         """
         return np.ones((X.shape[0], self.noise_shape.shape[0]))
 
+    def residual_correlation(
+        self, X: FloatArray, centres: FloatArray, extents: FloatArray
+    ) -> FloatArray | None:
+        """
+        Correlation (n, K) of what the model leaves at inputs with that where it was learned.
+
+        Parameters
+        ----------
+        X : (n, m)
+            Inputs.
+        centres, extents : (K, m)
+            Centres and half widths of boxes that hold the inputs of a local model each.
+
+        Returns
+        -------
+        (n, K) or None
+            1 inside the box; None if nothing is known of it: local models then count in full.
+        """
+        return None
+
     def unlearnable(self, X: FloatArray) -> FloatArray | None:
         """`GlobalPrediction.unlearnable` at inputs X (n, m): all that some queries need."""
         return self.predict(X).unlearnable

@@ -7,6 +7,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Self
 
+import numpy as np
+
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.regression.shared.global_model import (
     GlobalModel,
@@ -73,6 +75,12 @@ class Transforms:
         if of_unseen is not None:
             of_unseen = self.spread.unseen**2 * of_unseen / unit
         return of_components, of_unseen
+
+    def residual_variance(self) -> FloatArray:
+        """Variance (d,) of what the global model leaves, in the mixture's units."""
+        assert self.global_model is not None
+        dof, shape = self.global_model.dof, np.diagonal(self.global_model.noise_shape)
+        return np.asarray(shape * dof / (dof - 2.0) / self.outputs.scale**2)
 
     def updated(self, X: FloatArray, Y: FloatArray, weights: FloatArray, kept: float) -> Self:
         """Let the global model learn further samples; earlier ones weigh `kept` as much."""
