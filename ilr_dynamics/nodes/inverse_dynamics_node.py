@@ -201,6 +201,7 @@ class InverseDynamicsNode(LifecycleNode):
                 "publishers of joint states": state.publishers_text,
                 "last joint state answered [s ago]": f"{self._loop.silence:.2f}",
                 **self._loop.report.statistics.summary(self._period),
+                **{f"{kind} [times]": count for kind, count in self._log.counts.items()},
             }
             self._loop.report.statistics.clear()
         message = diagnostic_array(self.get_fully_qualified_name(), hardware, level, text, details)
@@ -211,9 +212,10 @@ class InverseDynamicsNode(LifecycleNode):
         if not state.active:
             return
         if not state.listeners:
-            self._log.warning("listeners", "no subscriber to the torque command")
+            text = "no subscriber to the torque command"
+            self._log.recurring(text, text)
         for kind, text in input_warnings(state, statistics, lag).items():
-            self._log.warning(kind, text)
+            self._log.recurring(f"joint states: {kind}", text)
 
 
 def main(args: list[str] | None = None) -> int:

@@ -38,7 +38,7 @@ __all__ = ["Visualizer", "main"]
 
 _COLOURS = {"desired": (0.1, 0.4, 0.9), "measured": (0.9, 0.3, 0.1)}
 _MODES = ("waiting", "holding", "tracking", "stopping", "fault")
-_LOG_PERIOD = 1.0
+_LOG_PERIOD = 60.0
 
 
 class Visualizer(Node):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.msg import SetParametersResult
+from rclpy.logging import LoggingSeverity
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.subscription import Subscription
@@ -168,7 +169,7 @@ class WamSimulator(Node):
         try:
             order = joint_order(message.name, self._joints)
         except InvalidDataError as error:
-            self._log.warning("names", f"torque: {error}")
+            self._log.recurring("other joints", f"torque: {error}")
             return
         effort = np.array(message.effort)
         torque = effort[order] if len(effort) == len(order) else effort
@@ -190,10 +191,9 @@ class WamSimulator(Node):
     def _report(self, event: DriverEvent | None) -> None:
         if event is None:
             return
-        if event.kind is EventKind.BRAKED:
-            self._log.error(event.kind.value, event.message)
-        else:
-            self._log.warning(event.kind.value, event.message)
+        braked = event.kind is EventKind.BRAKED
+        severity = LoggingSeverity.ERROR if braked else LoggingSeverity.WARN
+        self._log.recurring(event.kind.value, event.message, severity)
 
     def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._arm.reset()
@@ -219,6 +219,7 @@ class WamSimulator(Node):
         text = "brakes on" if driver.braked else "torque on"
         details = {kind.value: str(driver.counts[kind]) for kind in EventKind}
         details["cycles"] = str(self._arm.cycles)
+        details = self._log.counts | details
         message = diagnostic_array(
             self.get_fully_qualified_name(),
             self._arm.plant.description.name,

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from builtin_interfaces.msg import Time
 from rclpy.lifecycle import LifecycleNode
+from rclpy.logging import LoggingSeverity
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import Command, JointLimits, Mode
@@ -219,16 +220,19 @@ class LoopEvents:
 
     def refused(self, reason: str) -> None:
         """Log that a joint state was not answered."""
-        self._log.warning("joint state", f"joint state not answered: {reason}")
+        # Of any number of reasons, what varies comes later than the second word.
+        kind = " ".join(["joint state not answered:", *reason.split()[:2]])
+        self._log.recurring(kind, f"joint state not answered: {reason}")
 
     def velocity_missing(self, cutoff: float) -> None:
         """Log that a joint state has no velocities."""
-        self._log.info(
-            "velocity",
+        self._log.recurring(
+            "joint state without velocities",
             lambda: (
                 "joint states have no velocities: positions are differentiated, with a low-pass "
                 f"of {cutoff:g} Hz (velocity_filter.cutoff)"
             ),
+            LoggingSeverity.INFO,
         )
 
     def velocity_wrong(self, verdict: str, cutoff: float) -> None:
@@ -241,12 +245,14 @@ class LoopEvents:
 
     def saturated(self, command: Command, limits: JointLimits) -> None:
         """Log that a torque is at its limit."""
-        self._log.warning("torque limit", lambda: _saturation(command, limits))
+        self._log.recurring("torque at its limit", lambda: _saturation(command, limits))
 
     def trust(self, command: Command, fallback: str) -> None:
         """Log if the learned torque is too uncertain, so that the fallback is used."""
         if command.feedforward.gate < TRUSTED:
-            self._log.warning("trust", lambda: _distrust(command, fallback))
+            self._log.recurring(
+                "learned torque too uncertain", lambda: _distrust(command, fallback)
+            )
 
     def mode(self, mode: Mode, fault: str) -> None:
         """
