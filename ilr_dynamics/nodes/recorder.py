@@ -6,9 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
-from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
@@ -19,6 +17,7 @@ from ilr_dynamics.file_access import resolve_allowed
 from ilr_dynamics.nodes.parameter_table import declare, read
 from ilr_dynamics.nodes.parameters import RECORDER
 from ilr_dynamics.nodes.shared.node_process import StopRequest, run_program, spin
+from ilr_dynamics.nodes.shared.polled_subscription import PolledSubscription
 from ilr_dynamics.recording import GRAVITY_ANNOTATION, RecordingWriter
 
 __all__ = ["RecorderNode", "main"]
@@ -26,23 +25,6 @@ __all__ = ["RecorderNode", "main"]
 # Ten seconds of messages at 500 Hz, so that a slow disk delays messages but loses none.
 _DEPTH = 5000
 _POLL_PERIOD = 0.02
-
-
-class _Polled(CallbackGroup):
-    """
-    Callback group of subscriptions that the executor ignores, as they are polled.
-
-    Waking the executor for each of a thousand messages per second takes a third of a core; taking
-    and writing them in batches takes a tenth.
-    """
-
-    def can_execute(self, entity: object) -> bool:
-        """Return False: the executor handles none of them."""
-        return False
-
-
-def _ignore(message: object) -> None:
-    """Callback of a polled subscription, never called."""
 
 
 class RecorderNode(Node):
@@ -59,11 +41,8 @@ class RecorderNode(Node):
             depth=_DEPTH,
             reliability=ReliabilityPolicy[values["reliability"].upper()],
         )
-        polled = _Polled()
         self._inputs = {
-            topic: self.create_subscription(
-                JointState, topic, _ignore, quality, callback_group=polled, raw=True
-            )
+            topic: PolledSubscription(self, JointState, topic, quality, raw=True)
             for topic in self._topics
         }
         self.create_timer(_POLL_PERIOD, self._take)
@@ -138,13 +117,8 @@ class RecorderNode(Node):
     def _take(self) -> None:
         """Take the messages that have arrived, and write them if there is a recording."""
         for topic, subscription in self._inputs.items():
-            for _ in range(_DEPTH):
-                # None if no message has come, although rclpy's annotation excludes that.
-                taken: Any = subscription.handle.take_message(JointState, True)
-                if taken is None:
-                    break
-                data, info = taken
-                self._write(topic, data, info["received_timestamp"])
+            for data, received in subscription.take():
+                self._write(topic, data, received)
 
     def _write(self, topic: str, data: bytes, received: int) -> None:
         if self._writer is None:
