@@ -18,6 +18,7 @@ from ilr_dynamics.cli.output_file import check_output_path
 from ilr_dynamics.cli.table import format_table
 from ilr_dynamics.exceptions import IlrDynamicsError, SnapshotError
 from ilr_dynamics.learning import LearningSettings, load_compatible_snapshot, read_samples
+from ilr_dynamics.nodes.settings import command_topic
 from ilr_dynamics.recording import Samples, SampleSettings
 from ilr_dynamics.regression import load_snapshot
 
@@ -97,7 +98,7 @@ def _settings(options: argparse.Namespace) -> LearningSettings:
         joint_names=tuple(metadata["joint_names"]),
         driver_compensates_gravity=metadata["driver_compensates_gravity"],
         state_topic=values["learning.state_topic"],
-        command_topic=values["learning.command_topic"] or None,
+        command_topic=command_topic(values),
         samples=SampleSettings(sample_rate=values["learning.sample_rate"] or None),
     )
 

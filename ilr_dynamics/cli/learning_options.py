@@ -32,6 +32,7 @@ DEFAULTS = {row.name: row.default for row in INVERSE_DYNAMICS}
 RECORDING_OPTIONS = {
     "--state-topic": "learning.state_topic",
     "--command-topic": "learning.command_topic",
+    "--torque": "learning.torque",
     "--sample-rate": "learning.sample_rate",
 }
 LEARNING_OPTIONS = {

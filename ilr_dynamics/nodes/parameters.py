@@ -111,8 +111,11 @@ INVERSE_DYNAMICS = (
     Row("learning.snapshot_directory", "",
         "folder for snapshots without a name; empty: ~/.ros/ilr_dynamics", read_only=True),
     Row("learning.state_topic", "/joint_states", "topic of the joint states in recordings"),
+    Row("learning.torque", "commanded",
+        "torque to learn from: commanded, of learning.command_topic, or measured, the efforts of "
+        "the joint states", choices=("commanded", "measured")),
     Row("learning.command_topic", "/joint_torque_command",
-        "topic of the torques in recordings; empty: take the efforts of the joint states"),
+        "topic of the commanded torques in recordings; empty: learn from the measured ones"),
     Row("learning.continuous_joints", [""],
         "joints without limits, whose recorded positions may jump by whole turns"),
     Row("learning.sample_rate", 100.0, "samples per second to learn from; 0: all", "Hz",

@@ -29,7 +29,13 @@ from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS
 from ilr_dynamics.recording import SampleSettings
 from ilr_dynamics.robot.description import RobotDescription
 
-__all__ = ["ControlSettings", "learner_limits", "learning_settings", "snapshot_folder"]
+__all__ = [
+    "ControlSettings",
+    "command_topic",
+    "learner_limits",
+    "learning_settings",
+    "snapshot_folder",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +161,7 @@ def learning_settings(values: Mapping[str, Any]) -> LearningSettings:
         joint_names=tuple(values["joints"]),
         driver_compensates_gravity=values["driver_compensates_gravity"],
         state_topic=values["learning.state_topic"],
-        command_topic=values["learning.command_topic"] or None,
+        command_topic=command_topic(values),
         model={
             "n_components": values["learning.n_components"],
             "random_state": values["learning.random_state"],
@@ -175,6 +181,13 @@ def learning_settings(values: Mapping[str, Any]) -> LearningSettings:
         tool_frame=values["tool_frame"],
         effective_samples=values["learning.effective_samples"],
     )
+
+
+def command_topic(values: Mapping[str, Any]) -> str | None:
+    """Return the topic of the torques to learn from; None for the efforts of joint states."""
+    if values["learning.torque"] == "measured":
+        return None
+    return values["learning.command_topic"] or None
 
 
 def _scales(values: Mapping[str, Any], *kinds: str) -> list[float] | None:

@@ -89,11 +89,12 @@ class Visualizer(Node):
             self._stop_listening()
             return
         if self._controller_states is None:
-            self._listen()
+            self.listen()
         self._take()
         self._publish()
 
-    def _listen(self) -> None:
+    def listen(self) -> None:
+        """Subscribe to what is shown, as is done when somebody looks."""
         self._controller_states = PolledSubscription(
             self, ControllerState, "inverse_dynamics/controller_state", _STATES
         )

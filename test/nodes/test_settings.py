@@ -11,9 +11,11 @@ from ilr_dynamics.control import (
     RigidBodyFeedForward,
 )
 from ilr_dynamics.exceptions import InvalidParameterError
+from ilr_dynamics.learning import read_samples
 from ilr_dynamics.nodes.parameter_file import read_parameter_file
 from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS
 from ilr_dynamics.nodes.settings import ControlSettings, learning_settings, snapshot_folder
+from ilr_dynamics.recording import RecordingWriter
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
@@ -117,6 +119,21 @@ def test_learner_is_told_the_arm(values):
     np.testing.assert_array_equal(settings.samples.torque_limit, [77.0, 160.0, 80.0, 40.0])
     assert settings.model["input_scale"] == [0.2] * 4 + [0.4] * 4 + [1.2] * 4
     assert settings.model["output_scale"] == [4.0, 8.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize(("torque", "factor"), [("commanded", 3.0), ("measured", 1.0)])
+def test_learner_takes_the_torque_that_it_is_told_to(values, tmp_path, torque, factor):
+    joints, period = values["joints"], 2_000_000
+    with RecordingWriter(tmp_path / "bag") as writer:
+        for k in range(600):
+            position = 0.4 * np.sin(0.01 * k + np.arange(4))
+            stamp, effort = period * (k + 1), 5.0 * position
+            writer.write_joint_state("/joint_states", stamp, joints, position, effort=effort)
+            writer.write_joint_state("/joint_torque_command", stamp, joints, effort=3.0 * effort)
+    values |= {"learning.torque": torque, "files.directories": [str(tmp_path)]}
+    samples = read_samples(tmp_path / "bag", learning_settings(values))
+    ratio = samples.Y.std(axis=0) / samples.X[:, :4].std(axis=0)
+    np.testing.assert_allclose(ratio, 5.0 * factor, rtol=0.05)
 
 
 def test_settings_of_the_long_arm_fit_it_and_its_learner():
