@@ -21,6 +21,7 @@ from ilr_dynamics.learning import LearningSettings, load_compatible_snapshot, re
 from ilr_dynamics.nodes.settings import command_topic
 from ilr_dynamics.recording import Samples, SampleSettings
 from ilr_dynamics.regression import load_snapshot
+from ilr_dynamics.robot.description import STANDING
 
 __all__ = ["main"]
 
@@ -97,6 +98,7 @@ def _settings(options: argparse.Namespace) -> LearningSettings:
     return LearningSettings(
         joint_names=tuple(metadata["joint_names"]),
         driver_compensates_gravity=metadata["driver_compensates_gravity"],
+        gravity=tuple(metadata.get("gravity", STANDING)),
         state_topic=values["learning.state_topic"],
         command_topic=command_topic(values),
         samples=SampleSettings(sample_rate=values["learning.sample_rate"] or None),

@@ -46,6 +46,7 @@ from ilr_dynamics.nodes.shared.node_process import (
     start_ros,
 )
 from ilr_dynamics.nodes.shared.realtime import PriorityExecutor, take_realtime_priority
+from ilr_dynamics.nodes.shared.robot_description import PublishedArm
 from ilr_dynamics.nodes.shared.robot_model import load_arm
 from ilr_dynamics.robot.description import RobotDescription
 
@@ -61,6 +62,7 @@ class InverseDynamicsNode(LifecycleNode):
     def __init__(self) -> None:
         super().__init__("inverse_dynamics")
         declare(self, INVERSE_DYNAMICS)
+        self._arm = PublishedArm(self)
         self._description: RobotDescription | None = None
         self._loop: ControlLoop | None = None
         self._log = EventLog(self.get_logger())
@@ -88,7 +90,8 @@ class InverseDynamicsNode(LifecycleNode):
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Check the parameters and build the control loop and the services."""
         try:
-            values = read(self, INVERSE_DYNAMICS)
+            self._arm.forget()
+            values = self._values()
             self._description = load_arm(values, self._warn_of_arm)
             settings = ControlSettings.from_values(values, self._description)
             self._loop = ControlLoop(
@@ -181,8 +184,9 @@ class InverseDynamicsNode(LifecycleNode):
         self._loop.apply(ControlSettings.from_values(values, self._description), values)
         self._configure_models(values)
 
-    def _values(self, parameters: Sequence[Parameter[Any]]) -> dict[str, Any]:
-        return changed(read(self, INVERSE_DYNAMICS), parameters)
+    def _values(self, parameters: Sequence[Parameter[Any]] = ()) -> dict[str, Any]:
+        """Values of all parameters, with changes that are asked for."""
+        return self._arm.with_file(changed(read(self, INVERSE_DYNAMICS), parameters))
 
     def _publish_diagnostics(self) -> None:
         self._log.flush()

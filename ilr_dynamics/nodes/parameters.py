@@ -24,13 +24,21 @@ __all__ = [
 
 # What several nodes have to be given alike.
 ARM = (
-    Row("robot", "wam4", "arm of the package or path of a URDF file", read_only=True),
+    Row("robot", "wam4",
+        "arm of the package, path of a URDF file, or robot_description: the URDF of that "
+        "parameter or, if it is empty, of that topic", read_only=True),
+    Row("robot_description", "",
+        "URDF as text, as robot_state_publisher has it, for robot: robot_description",
+        read_only=True),
     Row("joints", ["j1", "j2", "j3", "j4"], "names of the joints in messages, from base to tool",
         read_only=True),
     Row("tool_frame", "",
         "link whose origin is the tool point; empty: the arm's end, of several the only one with "
         "mass, or tool0, flange, the first by name", read_only=True),
 )
+GRAVITY = Row("gravity", [0.0, 0.0, -9.81],
+              "gravity in the axes of the arm's first link; another for one that is tilted, on a "
+              "wall or upside down", "m/s^2", (-20.0, 20.0), read_only=True)
 STATE_TOPIC = Row("state.topic", "joint_states", "topic of the measured joint states",
                   read_only=True)
 INTERFACE = (
@@ -49,6 +57,7 @@ DIRECTORIES = Row("files.directories", ["/data", "~/.ros/ilr_dynamics"],
 
 INVERSE_DYNAMICS = (
     *ARM,
+    GRAVITY,
     Row("rate", 500.0, "joint states per second", "Hz", (10.0, 5000.0), read_only=True),
     PRIORITY,
     Row("driver_compensates_gravity", False,
@@ -143,6 +152,7 @@ INVERSE_DYNAMICS = (
 
 WAM_SIMULATOR = (
     *ARM,
+    GRAVITY,
     Row("plant", "wam4", "numbers of the plant, by name or path of a YAML file", read_only=True),
     Row("driver_compensates_gravity", False,
         "whether the driver adds the gravity torque, also if the plant's numbers do not say so",

@@ -179,6 +179,7 @@ def learning_settings(values: Mapping[str, Any]) -> LearningSettings:
         directories=(*values["files.directories"], str(snapshot_folder(values))),
         robot=values["robot"] if values["learning.identify_dynamics"] else None,
         tool_frame=values["tool_frame"],
+        gravity=tuple(values["gravity"]),
         effective_samples=values["learning.effective_samples"],
     )
 

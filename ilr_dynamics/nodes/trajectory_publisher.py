@@ -20,6 +20,7 @@ from ilr_dynamics.nodes.parameters import TRAJECTORY_PUBLISHER
 from ilr_dynamics.nodes.shared import qos
 from ilr_dynamics.nodes.shared.messages import seconds, trajectory_message
 from ilr_dynamics.nodes.shared.node_process import StopRequest, run_program, spin
+from ilr_dynamics.nodes.shared.robot_description import PublishedArm
 from ilr_dynamics.nodes.shared.robot_model import load_arm
 from ilr_dynamics.robot.joint_motion import JointMotion
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
@@ -54,7 +55,7 @@ class TrajectoryPublisher(Node):
     def __init__(self) -> None:
         super().__init__("trajectory_publisher")
         declare(self, TRAJECTORY_PUBLISHER)
-        self._values = read(self, TRAJECTORY_PUBLISHER)
+        self._values = PublishedArm(self).with_file(read(self, TRAJECTORY_PUBLISHER))
         self._joints = tuple(self._values["joints"])
         self._motion = _motion(self._values, self._joints, self.get_logger().warning)
         self._end = self._values["lead_in"] + self._motion.times[-1]

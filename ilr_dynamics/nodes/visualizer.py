@@ -31,6 +31,7 @@ from ilr_dynamics.nodes.shared import qos
 from ilr_dynamics.nodes.shared.messages import seconds
 from ilr_dynamics.nodes.shared.node_process import StopRequest, run_program, spin
 from ilr_dynamics.nodes.shared.polled_subscription import PolledSubscription
+from ilr_dynamics.nodes.shared.robot_description import PublishedArm
 from ilr_dynamics.nodes.shared.robot_model import load_arm
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 from ilr_dynamics.robot.visual_shapes import visual_shapes
@@ -55,7 +56,7 @@ class Visualizer(Node):
     def __init__(self) -> None:
         super().__init__("visualizer")
         declare(self, VISUALIZER)
-        values = read(self, VISUALIZER)
+        values = PublishedArm(self).with_file(read(self, VISUALIZER))
         description = load_arm(values, self.get_logger().warning)
         self._joints = tuple(values["joints"])
         self._model = RigidBodyModel(description)

@@ -40,6 +40,7 @@ from ilr_dynamics.nodes.shared.realtime import (
     ScheduledCollector,
     take_realtime_priority,
 )
+from ilr_dynamics.nodes.shared.robot_description import PublishedArm
 from ilr_dynamics.nodes.shared.robot_model import load_arm
 from ilr_dynamics.robot.driver import DriverEvent, EventKind
 from ilr_dynamics.robot.plant import WamPlant
@@ -68,7 +69,7 @@ class WamSimulator(Node):
         super().__init__("wam_simulator")
         declare(self, WAM_SIMULATOR)
         self._log = EventLog(self.get_logger())
-        self._values = read(self, WAM_SIMULATOR)
+        self._values = PublishedArm(self).with_file(read(self, WAM_SIMULATOR))
         _check_pace(self._values)
         self._joints = tuple(self._values["joints"])
         self._arm = self._simulated_arm()

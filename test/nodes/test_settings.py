@@ -78,6 +78,12 @@ def test_arm_is_let_down_if_the_fault_action_says_so(values, arm):
         ("limits.torque_rate", [1.0] * 5, "limits.torque_rate holds 5 values; expected 4"),
         ("limits.position_margin", 2.0, "margin is 2.0; expected a float from 0 to 1 rad"),
         ("trajectory.start_tolerance", [0.1], "tolerance holds 1 values; expected 4"),
+        (
+            "gravity",
+            [0.0, -9.81],
+            r"gravity is \[0.0, -9.81\]; expected 3 floats, each from -20 to",
+        ),
+        ("gravity", [0.0, 0.0, -98.1], "gravity is .* expected 3 floats, each from -20 to 20 m/s"),
         ("controller", "lqr", "controller is 'lqr'; expected one of pd, analytic, ilr"),
         ("fault.action", "panic", "fault.action is 'panic'; expected one of hold, let_down"),
         ("gate.std_refused", [0.1] * 4, "std_trusted must be below std_refused"),
