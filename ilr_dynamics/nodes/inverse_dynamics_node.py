@@ -20,6 +20,14 @@ from sensor_msgs.msg import JointState
 from ilr_dynamics.exceptions import IlrDynamicsError
 from ilr_dynamics.learning.process import CHRT
 from ilr_dynamics.nodes.controller.control_loop import ControlLoop
+from ilr_dynamics.nodes.controller.diagnostic_groups import (
+    JOINT_STATES,
+    LOOP,
+    MODEL,
+    grouped,
+    joint_state_status,
+    model_status,
+)
 from ilr_dynamics.nodes.controller.diagnostics import (
     LoopState,
     LoopStatistics,
@@ -38,7 +46,7 @@ from ilr_dynamics.nodes.settings import (
 )
 from ilr_dynamics.nodes.shared import qos
 from ilr_dynamics.nodes.shared.event_log import EventLog
-from ilr_dynamics.nodes.shared.messages import diagnostic_array
+from ilr_dynamics.nodes.shared.messages import diagnostic_status
 from ilr_dynamics.nodes.shared.node_process import (
     StopRequest,
     avoid_shared_memory,
@@ -190,25 +198,38 @@ class InverseDynamicsNode(LifecycleNode):
 
     def _publish_diagnostics(self) -> None:
         self._log.flush()
-        level, text, details = DiagnosticStatus.OK, "not configured", {}
+        statuses = {LOOP: (DiagnosticStatus.OK, "not configured")}
+        details: dict[str, str] = {}
         hardware = self._description.name if self._description else ""
         if self._loop is not None:
+            report = self._loop.report
             state = self._loop.state
             clock = 1e-9 * self.get_clock().now().nanoseconds
-            lag = self._loop.report.statistics.lag(clock, time.perf_counter())
-            level, text = loop_status(state, self._loop.report.statistics, lag)
-            self._warn(state, self._loop.report.statistics, lag)
+            lag = report.statistics.lag(clock, time.perf_counter())
+            statuses = {
+                LOOP: loop_status(state, report.statistics, lag),
+                JOINT_STATES: joint_state_status(state, report.statistics, lag),
+                MODEL: model_status(state, report.statistics, report.model),
+            }
+            self._warn(state, report.statistics, lag)
             details = {
-                "controller": self._loop.report.controller,
-                "model": self._loop.report.model,
+                "controller": report.controller,
+                "model": report.model,
                 "learner": self._models.status,
                 "publishers of joint states": state.publishers_text,
                 "last joint state answered [s ago]": f"{self._loop.silence:.2f}",
-                **self._loop.report.statistics.summary(self._period),
+                **report.statistics.summary(self._period),
                 **{f"{kind} [times]": count for kind, count in self._log.counts.items()},
             }
-            self._loop.report.statistics.clear()
-        message = diagnostic_array(self.get_fully_qualified_name(), hardware, level, text, details)
+            report.statistics.clear()
+        groups = grouped(details)
+        name = self.get_fully_qualified_name()
+        message = DiagnosticArray(
+            status=[
+                diagnostic_status(name, group, hardware, status, groups[group])
+                for group, status in statuses.items()
+            ]
+        )
         message.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(message)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from ament_index_python import get_package_share_path
 from rclpy.node import Node
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
@@ -19,8 +20,12 @@ from ilr_dynamics.nodes.parameters import RECORDER
 from ilr_dynamics.nodes.shared.node_process import StopRequest, run_program, spin
 from ilr_dynamics.nodes.shared.polled_subscription import PolledSubscription
 from ilr_dynamics.recording import GRAVITY_ANNOTATION, RecordingWriter
+from ilr_dynamics_msgs.msg import ControllerState
 
-__all__ = ["RecorderNode", "main"]
+__all__ = ["CONTROLLER_STATE", "RecorderNode", "controller_state_definition", "main"]
+
+CONTROLLER_STATE = "ilr_dynamics_msgs/msg/ControllerState"
+"""Type of the controller's reports in a bag."""
 
 # Ten seconds of messages at 500 Hz, so that a slow disk delays messages but loses none.
 _DEPTH = 5000
@@ -45,6 +50,13 @@ class RecorderNode(Node):
             topic: PolledSubscription(self, JointState, topic, quality, raw=True)
             for topic in self._topics
         }
+        # Empty without a topic of controller states.
+        self._reports = ""
+        if values["controller_state"]:
+            self._reports = self.resolve_topic_name(values["controller_state"])
+            self._inputs[self._reports] = PolledSubscription(
+                self, ControllerState, self._reports, quality, raw=True
+            )
         self.create_timer(_POLL_PERIOD, self._take)
         self.create_service(Trigger, "~/start", partial(self._serve, self.start))
         self.create_service(Trigger, "~/stop", partial(self._serve, self.stop))
@@ -82,8 +94,10 @@ class RecorderNode(Node):
         self._take()  # Messages from before the start are discarded.
         for topic in self._topics:
             writer.add_topic(topic)
+        if self._reports:
+            writer.add_topic(self._reports, CONTROLLER_STATE, controller_state_definition())
         self._writer = writer
-        return f"recording {', '.join(self._topics)} to {writer.path}"
+        return f"recording {', '.join(self._inputs)} to {writer.path}"
 
     def stop(self) -> str:
         """
@@ -141,6 +155,12 @@ class RecorderNode(Node):
             response.message = str(error)
             self.get_logger().error(response.message)
         return response
+
+
+def controller_state_definition() -> str:
+    """Return the definition of ControllerState that a bag of such messages holds."""
+    folder = get_package_share_path("ilr_dynamics_msgs")
+    return (folder / "msg" / "ControllerState.msg").read_text()
 
 
 def main(args: list[str] | None = None) -> int:

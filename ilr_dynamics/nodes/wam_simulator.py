@@ -28,7 +28,7 @@ from ilr_dynamics.nodes.parameter_table import changed, declare, read
 from ilr_dynamics.nodes.parameters import WAM_SIMULATOR
 from ilr_dynamics.nodes.shared import qos
 from ilr_dynamics.nodes.shared.event_log import EventLog
-from ilr_dynamics.nodes.shared.messages import diagnostic_array
+from ilr_dynamics.nodes.shared.messages import diagnostic_status
 from ilr_dynamics.nodes.shared.node_process import (
     StopRequest,
     avoid_shared_memory,
@@ -46,6 +46,7 @@ from ilr_dynamics.robot.driver import DriverEvent, EventKind
 from ilr_dynamics.robot.plant import WamPlant
 from ilr_dynamics.robot.plant_config import load_plant_config
 from ilr_dynamics.robot.simulated_arm import SimulatedArm
+from ilr_dynamics.robot.urdf_text import root_link
 
 __all__ = ["WamSimulator", "main"]
 
@@ -78,6 +79,7 @@ class WamSimulator(Node):
         self._answers_come = False
         self._due = time.monotonic()
         self._message = JointState(name=list(self._joints))
+        self._message.header.frame_id = root_link(self._arm.plant.description)
         self._states = self.create_publisher(JointState, self._values["state.topic"], qos.STATUS)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", qos.STATUS)
         self._torques = self._command_subscription()
@@ -221,13 +223,14 @@ class WamSimulator(Node):
         details = {kind.value: str(driver.counts[kind]) for kind in EventKind}
         details["cycles"] = str(self._arm.cycles)
         details = self._log.counts | details
-        message = diagnostic_array(
+        status = diagnostic_status(
             self.get_fully_qualified_name(),
+            "driver",
             self._arm.plant.description.name,
-            DiagnosticStatus.OK,
-            text,
+            (DiagnosticStatus.OK, text),
             details,
         )
+        message = DiagnosticArray(status=[status])
         message.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(message)
 

@@ -45,6 +45,8 @@ class LoopReport:
         Node of the topic.
     joints : sequence of str
         Joints in the order of the arrays.
+    frame : str
+        First link of the arm.
     decimation : int
         Number of cycles from one controller state to the next.
     log : EventLog
@@ -58,14 +60,19 @@ class LoopReport:
     """
 
     def __init__(
-        self, node: LifecycleNode, joints: Sequence[str], decimation: int, log: EventLog
+        self,
+        node: LifecycleNode,
+        joints: Sequence[str],
+        frame: str,
+        decimation: int,
+        log: EventLog,
     ) -> None:
         self.statistics = LoopStatistics()
         self.events = LoopEvents(log)
         self.decimation = decimation
         self.controller = self.model = self.fallback = ""
         self._cycles = 0
-        self._message = StateMessage(joints)
+        self._message = StateMessage(joints, frame)
         self._node = node
         self._publisher = node.create_lifecycle_publisher(
             ControllerState, "~/controller_state", qos.STATUS
@@ -140,13 +147,16 @@ class StateMessage:
     ----------
     joints : sequence of str
         Names in the order of the arrays.
+    frame : str
+        First link of the arm, for the header.
     """
 
-    def __init__(self, joints: Sequence[str]) -> None:
+    def __init__(self, joints: Sequence[str], frame: str = "") -> None:
         zeros = array("d", bytes(8 * len(joints)))
         self.message = ControllerState(
             joint_names=list(joints), **dict.fromkeys(_PER_JOINT, zeros)
         )
+        self.message.header.frame_id = frame
         # Views of the message's memory: writing to them allocates nothing.
         self._values = {name: np.frombuffer(getattr(self.message, name)) for name in _PER_JOINT}
 
