@@ -24,13 +24,21 @@ __all__ = [
 
 # What several nodes have to be given alike.
 ARM = (
-    Row("robot", "wam4", "arm of the package or path of a URDF file", read_only=True),
+    Row("robot", "wam4",
+        "arm of the package, path of a URDF file, or robot_description: the URDF of that "
+        "parameter or, if it is empty, of that topic", read_only=True),
+    Row("robot_description", "",
+        "URDF as text, as robot_state_publisher has it, for robot: robot_description",
+        read_only=True),
     Row("joints", ["j1", "j2", "j3", "j4"], "names of the joints in messages, from base to tool",
         read_only=True),
     Row("tool_frame", "",
         "link whose origin is the tool point; empty: the arm's end, of several the only one with "
         "mass, or tool0, flange, the first by name", read_only=True),
 )
+GRAVITY = Row("gravity", [0.0, 0.0, -9.81],
+              "gravity in the axes of the arm's first link; another for one that is tilted, on a "
+              "wall or upside down", "m/s^2", (-20.0, 20.0), read_only=True)
 STATE_TOPIC = Row("state.topic", "joint_states", "topic of the measured joint states",
                   read_only=True)
 INTERFACE = (
@@ -49,6 +57,7 @@ DIRECTORIES = Row("files.directories", ["/data", "~/.ros/ilr_dynamics"],
 
 INVERSE_DYNAMICS = (
     *ARM,
+    GRAVITY,
     Row("rate", 500.0, "joint states per second", "Hz", (10.0, 5000.0), read_only=True),
     PRIORITY,
     Row("driver_compensates_gravity", False,
@@ -111,8 +120,11 @@ INVERSE_DYNAMICS = (
     Row("learning.snapshot_directory", "",
         "folder for snapshots without a name; empty: ~/.ros/ilr_dynamics", read_only=True),
     Row("learning.state_topic", "/joint_states", "topic of the joint states in recordings"),
+    Row("learning.torque", "commanded",
+        "torque to learn from: commanded, of learning.command_topic, or measured, the efforts of "
+        "the joint states", choices=("commanded", "measured")),
     Row("learning.command_topic", "/joint_torque_command",
-        "topic of the torques in recordings; empty: take the efforts of the joint states"),
+        "topic of the commanded torques in recordings; empty: learn from the measured ones"),
     Row("learning.continuous_joints", [""],
         "joints without limits, whose recorded positions may jump by whole turns"),
     Row("learning.sample_rate", 100.0, "samples per second to learn from; 0: all", "Hz",
@@ -140,6 +152,7 @@ INVERSE_DYNAMICS = (
 
 WAM_SIMULATOR = (
     *ARM,
+    GRAVITY,
     Row("plant", "wam4", "numbers of the plant, by name or path of a YAML file", read_only=True),
     Row("driver_compensates_gravity", False,
         "whether the driver adds the gravity torque, also if the plant's numbers do not say so",
@@ -165,6 +178,9 @@ RECORDER = (
     Row("storage", "mcap", "kind of storage file", choices=("mcap", "sqlite3")),
     Row("topics", ["joint_states", "joint_torque_command"],
         "topics of type sensor_msgs/JointState to record", read_only=True),
+    Row("controller_state", "",
+        "topic of ilr_dynamics_msgs/ControllerState to record too, for evaluate; empty: none",
+        read_only=True),
     Row("reliability", "reliable",
         "quality of service to ask for; drivers with best-effort topics need best_effort",
         choices=("reliable", "best_effort"), read_only=True),

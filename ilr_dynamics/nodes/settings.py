@@ -29,7 +29,13 @@ from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS
 from ilr_dynamics.recording import SampleSettings
 from ilr_dynamics.robot.description import RobotDescription
 
-__all__ = ["ControlSettings", "learner_limits", "learning_settings", "snapshot_folder"]
+__all__ = [
+    "ControlSettings",
+    "command_topic",
+    "learner_limits",
+    "learning_settings",
+    "snapshot_folder",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +163,7 @@ def learning_settings(values: Mapping[str, Any]) -> LearningSettings:
         joint_names=tuple(values["joints"]),
         driver_compensates_gravity=values["driver_compensates_gravity"],
         state_topic=values["learning.state_topic"],
-        command_topic=values["learning.command_topic"] or None,
+        command_topic=command_topic(values),
         model={
             "n_components": values["learning.n_components"],
             "random_state": values["learning.random_state"],
@@ -175,8 +181,16 @@ def learning_settings(values: Mapping[str, Any]) -> LearningSettings:
         directories=(*values["files.directories"], str(snapshot_folder(values))),
         robot=values["robot"] if values["learning.identify_dynamics"] else None,
         tool_frame=values["tool_frame"],
+        gravity=tuple(values["gravity"]),
         effective_samples=values["learning.effective_samples"],
     )
+
+
+def command_topic(values: Mapping[str, Any]) -> str | None:
+    """Return the topic of the torques to learn from; None for the efforts of joint states."""
+    if values["learning.torque"] == "measured":
+        return None
+    return values["learning.command_topic"] or None
 
 
 def _scales(values: Mapping[str, Any], *kinds: str) -> list[float] | None:

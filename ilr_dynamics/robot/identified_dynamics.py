@@ -105,7 +105,7 @@ class IdentifiedDynamics(GlobalModel):
 
     @classmethod
     def from_description(
-        cls, description: RobotDescription, *, gravity: ArrayLike = (0.0, 0.0, -9.81)
+        cls, description: RobotDescription, *, gravity: ArrayLike | None = None
     ) -> Self:
         """
         Make the prior of an arm: the inertial parameters of its URDF, no friction.
@@ -114,16 +114,16 @@ class IdentifiedDynamics(GlobalModel):
         ----------
         description : RobotDescription
             Description of the arm. Without a joint-to-motor matrix each joint has its own motor.
-        gravity : array_like of shape (3,)
+        gravity : array_like of shape (3,), optional
             Gravity in the base frame, m/s^2: (0, 0, 9.81) for an arm that hangs from the ceiling;
-            zero if the driver compensates gravity itself.
+            zero if the driver compensates gravity itself. By default the description's.
 
         Raises
         ------
         InvalidDataError
             If gravity is not three finite numbers.
         """
-        gravity = np.asarray(gravity, dtype=float)
+        gravity = np.asarray(description.gravity if gravity is None else gravity, dtype=float)
         if gravity.shape != (3,) or not np.all(np.isfinite(gravity)):
             raise InvalidDataError(f"gravity must be three finite numbers, got {gravity.tolist()}")
         model = pinocchio_model(description)

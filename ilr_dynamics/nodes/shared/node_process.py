@@ -19,7 +19,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from ilr_dynamics.exceptions import IlrDynamicsError
-from ilr_dynamics.nodes.parameter_file import check_names
+from ilr_dynamics.nodes.parameter_file import check_lists, check_names
 from ilr_dynamics.nodes.parameter_table import ParameterRow
 from ilr_dynamics.nodes.shared.fast_dds import prepare_fast_dds
 
@@ -38,6 +38,7 @@ _END_TIMEOUT = 20.0
 # Of an error of rcl, which goes on with lines of its source files.
 _PLACE = ", at "
 _MIXED_LIST = "Sequence should be of same type"
+_WHERE_MIXED = "parameter override rule: '-p "
 
 
 def start_ros(node: str, table: Sequence[ParameterRow], arguments: list[str] | None) -> bool:
@@ -63,12 +64,17 @@ def start_ros(node: str, table: Sequence[ParameterRow], arguments: list[str] | N
         for option, file in pairwise(sys.argv if arguments is None else arguments):
             if option == "--params-file":
                 check_names(Path(file), f"/{node}", table)
+                check_lists(Path(file), f"/{node}", table)
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
     # Errors of rcl are of the latter kind.
     except (IlrDynamicsError, RuntimeError) as error:
         text = str(error).partition(_PLACE)[0]
         if _MIXED_LIST in text:
-            text += "; expected numbers of one type: write 80.0, not 80"
+            given = text.partition(_WHERE_MIXED)[2].partition("'. ")[0] or text
+            text = (
+                f"{given} has integers and floats in one list; expected numbers of one type: "
+                "write 80.0, not 80"
+            )
         rclpy.logging.get_logger(node).error(f"not started: {text}")
         return False
     return True
