@@ -41,6 +41,7 @@ lint: setup
 	@tools/ament_lint
 
 docs: setup
+	@tools/run python docs/_extension/write_tables.py
 	@tools/run python -P -m sphinx -W --keep-going -q docs docs/_build/html
 
 bench: setup

@@ -128,6 +128,8 @@ def running_nodes() -> Iterator[dict[str, Node]]:
             nodes[name] = node = kind.make()
             if isinstance(node, LifecycleNode):
                 node.trigger_configure()
+            if isinstance(node, visualizer.Visualizer):
+                node.listen()
         yield nodes
     finally:
         for node in nodes.values():

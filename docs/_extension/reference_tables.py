@@ -1,23 +1,48 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of the reference as Markdown, made from what the code declares."""
+"""The tables of the reference as Markdown, made from what the code declares; pages with them."""
 
 from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from node_interfaces import NODES, Endpoint
+from node_interfaces import NODES, Endpoint, sentences
 
 from ilr_dynamics.nodes.parameter_table import ParameterRow
 
-__all__ = ["benchmark_table", "endpoint_table", "message_files", "parameter_table"]
+__all__ = [
+    "all_tables",
+    "benchmark_table",
+    "endpoint_table",
+    "filled",
+    "message_files",
+    "parameter_table",
+]
 
 ROOT = Path(__file__).parents[2]
 KINDS = {"client": "calls"}
+PLACE = re.compile(r"(?<=<!-- generated )(\S+) -->\n.*?(?=<!-- end -->)", re.DOTALL)
+
+
+def all_tables(found: Mapping[str, Sequence[Endpoint]]) -> dict[str, str]:
+    """Return every table by name, with the endpoints of the running nodes."""
+    said = sentences()
+    tables = {"messages": message_files(), "benchmarks": benchmark_table()}
+    for name, kind in NODES.items():
+        tables[f"{name}.summary"] = kind.summary
+        tables[f"{name}.endpoints"] = endpoint_table(found[name], said[name])
+        tables[f"{name}.parameters"] = parameter_table(name)
+    return tables
+
+
+def filled(page: str, tables: Mapping[str, str]) -> str:
+    """Return a page with the tables of now at ``<!-- generated NAME --> <!-- end -->``."""
+    return PLACE.sub(lambda place: f"{place[1]} -->\n\n{tables[place[1]].rstrip()}\n\n", page)
 
 
 def parameter_table(node: str) -> str:

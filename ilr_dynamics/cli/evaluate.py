@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Program `evaluate MODEL.npz BAG`: test of a snapshot on a recording."""
+"""Program `evaluate [MODEL.npz] BAG`: a model on a recording, or how well the arm tracked."""
 
 from __future__ import annotations
 
@@ -11,15 +11,19 @@ from pathlib import Path
 
 import matplotlib
 import numpy as np
+from matplotlib.figure import Figure
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.cli.learning_options import DEFAULTS, add_recording_options, given_parameters
 from ilr_dynamics.cli.output_file import check_output_path
 from ilr_dynamics.cli.table import format_table
+from ilr_dynamics.cli.tracking_evaluation import draw_tracking, read_tracking, tracking_tables
 from ilr_dynamics.exceptions import IlrDynamicsError, SnapshotError
 from ilr_dynamics.learning import LearningSettings, load_compatible_snapshot, read_samples
+from ilr_dynamics.nodes.settings import command_topic
 from ilr_dynamics.recording import Samples, SampleSettings
 from ilr_dynamics.regression import load_snapshot
+from ilr_dynamics.robot.description import STANDING
 
 __all__ = ["main"]
 
@@ -32,7 +36,7 @@ MARK_NAMES = {"": "Software", ".png": "Software", ".svg": "Creator"}
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """
-    Print how well a model predicts a recording, and draw it.
+    Print how well a model predicts a recording, or how well an arm tracked, and draw it.
 
     Parameters
     ----------
@@ -55,15 +59,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="evaluate", description="Compare the torques a model predicts with a recording."
+        prog="evaluate",
+        description="Compare the torques a model predicts with a recording. Without a model: show "
+        "how well the arm tracked, by the controller's reports in the recording.",
     )
-    parser.add_argument("snapshot", metavar="SNAPSHOT", help="model, as .npz file")
+    parser.add_argument("snapshot", nargs="?", metavar="SNAPSHOT", help="model, as .npz file")
     parser.add_argument("bag", metavar="BAG", help="folder or file of a rosbag2")
     parser.add_argument(
         "--picture",
         default="evaluate.png",
         metavar="FILE",
         help="where to draw the torques; '' for no picture (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--controller-state",
+        default="/inverse_dynamics/controller_state",
+        metavar="TOPIC",
+        help="topic of the controller's reports, without a model (default: %(default)s)",
     )
     add_recording_options(parser)
     return parser
@@ -72,6 +84,13 @@ def _parser() -> argparse.ArgumentParser:
 def _evaluate(options: argparse.Namespace) -> None:
     if options.picture:
         check_output_path(options.picture, MARK.encode(), [options.bag])
+    if options.snapshot is None:
+        tracking = read_tracking(options.bag, options.controller_state)
+        print(tracking_tables(tracking))
+        if options.picture:
+            _save(Path(options.picture), draw_tracking(tracking))
+            print(f"\npicture: {options.picture}")
+        return
     settings = _settings(options)
     model = load_compatible_snapshot(options.snapshot, settings)
     samples = read_samples(options.bag, settings)
@@ -96,8 +115,9 @@ def _settings(options: argparse.Namespace) -> LearningSettings:
     return LearningSettings(
         joint_names=tuple(metadata["joint_names"]),
         driver_compensates_gravity=metadata["driver_compensates_gravity"],
+        gravity=tuple(metadata.get("gravity", STANDING)),
         state_topic=values["learning.state_topic"],
-        command_topic=values["learning.command_topic"] or None,
+        command_topic=command_topic(values),
         prefix=values["prefix"],
         samples=SampleSettings(sample_rate=values["learning.sample_rate"] or None),
     )
@@ -140,13 +160,16 @@ def _draw(
         axis.set_ylabel(f"{samples.joint_names[k]} [Nm]")
     axes[-1, 0].set_xlabel("time [s]")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), ncols=3, loc="outside upper center")
+    plt.close(figure)
+    _save(path, figure)
+
+
+def _save(path: Path, figure: Figure) -> None:
     try:
         name = MARK_NAMES.get(path.suffix.lower())
         figure.savefig(path, dpi=120, metadata=None if name is None else {name: MARK})
     except (OSError, ValueError) as error:
         raise IlrDynamicsError(f"cannot draw to {path}: {error}") from error
-    finally:
-        plt.close(figure)
 
 
 if __name__ == "__main__":

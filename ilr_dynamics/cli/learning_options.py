@@ -12,10 +12,12 @@ from typing import Any
 
 from ament_index_python import get_package_share_path
 
+from ilr_dynamics.exceptions import InvalidParameterError
 from ilr_dynamics.learning import LearningSettings
 from ilr_dynamics.nodes.parameter_file import read_complete_parameters
 from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS
 from ilr_dynamics.nodes.settings import learning_settings
+from ilr_dynamics.nodes.shared.robot_description import FROM_ROS
 from ilr_dynamics.robot.description import load_description
 
 __all__ = [
@@ -32,12 +34,14 @@ DEFAULTS = {row.name: row.default for row in INVERSE_DYNAMICS}
 RECORDING_OPTIONS = {
     "--state-topic": "learning.state_topic",
     "--command-topic": "learning.command_topic",
+    "--torque": "learning.torque",
     "--prefix": "prefix",
     "--sample-rate": "learning.sample_rate",
 }
 LEARNING_OPTIONS = {
     "--joints": "joints",
     "--robot": "robot",
+    "--gravity": "gravity",
     "--driver-compensates-gravity": "driver_compensates_gravity",
     "--components": "learning.n_components",
     "--seed": "learning.random_state",
@@ -70,6 +74,8 @@ def _add_options(parser: argparse.ArgumentParser, options: Mapping[str, str]) ->
             kind = {"action": argparse.BooleanOptionalAction}
         elif isinstance(row.default, list):
             kind = {"metavar": "NAME", "nargs": "+"}
+            if isinstance(row.default[0], float):
+                kind = {"metavar": "VALUE", "nargs": len(row.default), "type": float}
         text = f"{row.description} (parameter {name}, {row.default!r} without a file)"
         parser.add_argument(option, dest=name, default=argparse.SUPPRESS, help=text, **kind)
 
@@ -123,10 +129,16 @@ def parse_learning_options(
     values = _parameters(options.params_file, given)
     if "robot" in given:
         values["learning.identify_dynamics"] = True
-        if given["robot"] != values["robot"]:
+        if values["robot"] not in (given["robot"], FROM_ROS):
             # A link of the file's arm need not be one of another.
             values["tool_frame"] = ""
-    return options, replace(learning_settings({**values, **given}), directories=None)
+    values |= given
+    if values["robot"] == FROM_ROS:
+        raise InvalidParameterError(
+            f"parameter robot is {FROM_ROS}, which only nodes receive; expected --robot with the "
+            "path of a URDF file"
+        )
+    return options, replace(learning_settings(values), directories=None)
 
 
 def _parameters(file: Path | None, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,6 @@ from ilr_dynamics.learning import (
     load_compatible_snapshot,
 )
 from ilr_dynamics.recording import Samples, concatenate
-from ilr_dynamics.robot.description import load_description
 
 __all__ = ["main"]
 
@@ -112,7 +111,7 @@ def _train(options: argparse.Namespace, settings: LearningSettings) -> None:
     if not output.parent.is_dir():
         raise SnapshotError(f"there is no folder {output.parent}; expected one for {output.name}")
     if settings.robot is not None:
-        for text in load_description(settings.robot, settings.tool_frame).warnings:
+        for text in settings.arm().warnings:
             print(f"train: {text}", file=sys.stderr)
     known = load_compatible_snapshot(options.snapshot, settings) if options.snapshot else None
     with ProgressBar() as progress:

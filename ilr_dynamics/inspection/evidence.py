@@ -14,14 +14,11 @@ from ilr_dynamics.arrays import BoolArray, FloatArray, IndexArray
 from ilr_dynamics.inspection.spread_states import spread_states
 from ilr_dynamics.recording import Recording, Samples, SampleSettings, training_samples
 from ilr_dynamics.recording.joint_state import NANOSECONDS
-from ilr_dynamics.robot.description import RobotDescription
+from ilr_dynamics.robot.description import STANDING, RobotDescription
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
-__all__ = ["ENOUGH_ROWS", "GRAVITY", "SIGN_SPEEDS", "Evidence", "MotionTerms", "motion_terms"]
+__all__ = ["ENOUGH_ROWS", "SIGN_SPEEDS", "Evidence", "MotionTerms", "motion_terms"]
 
-GRAVITY = np.array([0.0, 0.0, -9.81])
-GRAVITY.flags.writeable = False
-"""Of the rigid-body model, in the axes of the base, m/s^2."""
 # States at which torques are compared: ten a second for two minutes.
 ENOUGH = 1200
 # A joint that is slower may stick, rad/s: its torque is then no function of its state.
@@ -82,7 +79,7 @@ def motion_terms(model: RigidBodyModel, X: FloatArray) -> MotionTerms:
         torque[row] = model.inverse_dynamics(*state)
         columns[row] = model.gravity_columns(state[0])
         load[row] = model.last_body_columns(*state)
-    return MotionTerms(torque - columns @ GRAVITY, columns, load)
+    return MotionTerms(torque - columns @ model.description.gravity, columns, load)
 
 
 class Evidence:
@@ -127,7 +124,9 @@ class Evidence:
         """States with their torques as they were sent or reported, smoothed alike: every one, or
         of a long recording those around the rows."""
         self._centres = spread.centres
-        self.nominal_gravity = np.zeros(3) if compensated else GRAVITY
+        self.gravity = np.array(STANDING) if description is None else description.gravity
+        """By the description, in the axes of the base, m/s^2."""
+        self.nominal_gravity = np.zeros(3) if compensated else self.gravity
 
     @cached_property
     def rows(self) -> IndexArray:
@@ -224,9 +223,9 @@ class Evidence:
         assert self.model is not None
         states = X.reshape(len(X), 3, -1)
         torque = np.array([self.model.inverse_dynamics(*state) for state in states])
-        if np.array_equal(self.nominal_gravity, GRAVITY):
+        if np.array_equal(self.nominal_gravity, self.gravity):
             return torque
-        change = self.nominal_gravity - GRAVITY
+        change = self.nominal_gravity - self.gravity
         return torque + np.array([self.model.gravity_columns(q) @ change for q, _, _ in states])
 
     def torque(self, delay: float) -> tuple[FloatArray, BoolArray]:

@@ -15,7 +15,7 @@ from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.blas_threads import one_blas_thread
 from ilr_dynamics.exceptions import FileAccessError, IlrDynamicsError, RecordingError
 from ilr_dynamics.inspection.coarse_torques import coarse_torques
-from ilr_dynamics.inspection.evidence import GRAVITY, Evidence
+from ilr_dynamics.inspection.evidence import Evidence
 from ilr_dynamics.inspection.finding import Finding, Severity
 from ilr_dynamics.inspection.motion_findings import degrees_finding, motion_findings
 from ilr_dynamics.inspection.timing_findings import position_findings, timing_findings
@@ -24,7 +24,7 @@ from ilr_dynamics.learning.learn import Progress, ignore_progress, read_states
 from ilr_dynamics.learning.settings import LearningSettings
 from ilr_dynamics.recording import Recording, Samples, training_samples
 from ilr_dynamics.recording.recording import without_jumps
-from ilr_dynamics.robot.description import RobotDescription, load_description
+from ilr_dynamics.robot.description import RobotDescription
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
 __all__ = ["Inspection", "inspect_recording", "with_model_torque", "with_samples"]
@@ -120,7 +120,7 @@ def inspect_recording(
     """
     description = None
     if settings.robot is not None:
-        description = load_description(settings.robot, settings.tool_frame)
+        description = settings.arm()
         settings = _with_continuous_joints(settings, description)
     progress("reading", 0.0, math.nan)
     try:
@@ -181,8 +181,8 @@ def with_model_torque(inspection: Inspection, settings: LearningSettings) -> Ins
     samples = inspection.samples
     if samples is None or settings.robot is None:
         return inspection
-    model = RigidBodyModel(load_description(settings.robot, settings.tool_frame))
-    held = GRAVITY if settings.driver_compensates_gravity else np.zeros(3)
+    model = RigidBodyModel(settings.arm())
+    held = model.description.gravity if settings.driver_compensates_gravity else np.zeros(3)
     torque = [
         model.inverse_dynamics(*np.split(x, 3)) - model.gravity_columns(x[: len(x) // 3]) @ held
         for x in samples.X

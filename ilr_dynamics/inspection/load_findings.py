@@ -76,7 +76,7 @@ def load_findings(evidence: Evidence, fits: Sequence[JointFit], delay: float) ->
     elif unit.gain > max(CLEAR, gravity.gain, payload.gain, otherwise):
         yield from _unit(float(unit.values[0]))
     elif gravity.gain > max(CLEAR, payload.gain, otherwise):
-        yield from _gravity(gravity.values + evidence.nominal_gravity)
+        yield from _gravity(gravity.values + evidence.nominal_gravity, evidence.gravity)
     elif payload.gain > max(CLEAR, gravity.gain, otherwise):
         yield from _payload(evidence, payload, delay, LEAST_EFFECT)
     elif payload.gain > max(2.0 * CLEAR, gravity.gain, MOSTLY * description.gain):
@@ -94,10 +94,13 @@ def _can_be_carried(evidence: Evidence, load: FloatArray) -> bool:
     return mass > -evidence.model.last_body_mass and moment < REACH * abs(mass) + VAGUE_MOMENT
 
 
-def _gravity(gravity: FloatArray) -> Iterator[Finding]:
-    size = float(np.linalg.norm(gravity))
-    share = -float(gravity[2]) / 9.81
-    if size < MISSING * 9.81:
+def _gravity(gravity: FloatArray, described: FloatArray) -> Iterator[Finding]:
+    """Findings on the gravity that torques hold, and that of the description, (3,), m/s^2."""
+    size, expected = float(np.linalg.norm(gravity)), float(np.linalg.norm(described))
+    if expected == 0.0:
+        return
+    share = float(gravity @ described) / expected**2
+    if size < MISSING * expected:
         yield _weight(
             "gravity_missing", share, "set driver_compensates_gravity if the driver adds it"
         )
@@ -108,7 +111,8 @@ def _gravity(gravity: FloatArray) -> Iterator[Finding]:
             "somebody adds gravity a second time: driver and controller both compensate it?",
         )
     else:
-        angle = float(np.degrees(np.arccos(np.clip(-gravity[2] / size, -1.0, 1.0))))
+        cosine = share * expected / size
+        angle = float(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))
         if angle > TILTED:
             direction = ", ".join(f"{part:.2f}" for part in gravity / size)
             yield Finding(
@@ -117,7 +121,7 @@ def _gravity(gravity: FloatArray) -> Iterator[Finding]:
                 f"the base is tilted by {angle:.0f} degrees against the description"
                 f"{' (upside down)' if angle > 150.0 else ''}: the torques hold a weight along "
                 f"({direction})",
-                "turn the base link of the description as the arm is mounted",
+                "set the parameter gravity as the arm is mounted",
                 value=angle,
                 unit="deg",
             )

@@ -13,7 +13,6 @@ from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.learning.settings import LearningSettings
 from ilr_dynamics.recording import Samples
 from ilr_dynamics.recording.rejection import Rejection
-from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
 __all__ = ["MOST", "UNITS_OF_LIMIT", "constant_joints", "implausible_torques"]
@@ -82,7 +81,7 @@ def implausible_torques(samples: Samples, settings: LearningSettings) -> str:
         return ""
     chosen = slice(None, None, -(-samples.n_used // MAX_SAMPLES))
     X, Y = samples.X[chosen], samples.Y[chosen]
-    model = RigidBodyModel(load_description(settings.robot, settings.tool_frame))
+    model = RigidBodyModel(settings.arm())
     torque = np.array([model.inverse_dynamics(*np.split(x, 3)) for x in X])
     unit = _unit_of_limits(X, Y, torque, settings.samples.torque_limit)
     if unit:

@@ -15,7 +15,6 @@ from ilr_dynamics.learning.settings import LearningSettings
 from ilr_dynamics.regression import ILR, BatchInference, Prior
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 from ilr_dynamics.regression.shared.full_names import FULL_NAMES
-from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 
 __all__ = [
@@ -107,8 +106,7 @@ def with_settings(model: M, settings: Mapping[str, Any]) -> M:
 
 def _identified_dynamics(settings: LearningSettings) -> IdentifiedDynamics:
     """Prior of the described arm's dynamics."""
-    assert settings.robot is not None
-    description = load_description(settings.robot, settings.tool_frame)
+    description = settings.arm()
     if description.n_joints != len(settings.joint_names):
         raise LearnerError(
             f"the robot {settings.robot} has {description.n_joints} joints, expected "

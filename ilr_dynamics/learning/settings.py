@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -14,10 +15,14 @@ from ilr_dynamics.file_access import resolve_allowed
 from ilr_dynamics.recording import BagLimits, SampleSettings
 from ilr_dynamics.regression import load_snapshot
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
+from ilr_dynamics.robot.description import STANDING, RobotDescription, load_description
 
-__all__ = ["UNITS", "LearningSettings", "load_compatible_snapshot", "snapshot_metadata"]
+__all__ = ["BEFORE", "UNITS", "LearningSettings", "load_compatible_snapshot", "snapshot_metadata"]
 
 UNITS = {"position": "rad", "velocity": "rad/s", "acceleration": "rad/s^2", "torque": "Nm"}
+
+BEFORE = {"gravity": list(STANDING)}
+"""Metadata that snapshots of earlier releases lack."""
 
 # Longest part of a file's content that an error message repeats, in characters.
 MAX_SHOWN = 200
@@ -56,6 +61,8 @@ class LearningSettings:
         Name of an arm of the package, or path of a URDF file. Its dynamics are identified along
         with the local models and predict where these have no data. None: there the model
         predicts with its prior uncertainty.
+    gravity : tuple of float
+        Gravity in the axes of the arm's base, m/s^2 (`load_description`).
     tool_frame : str
         Link of the URDF whose origin is the tool point; empty: found by `load_description`.
     effective_samples : bool
@@ -78,6 +85,7 @@ class LearningSettings:
     limits: BagLimits = BagLimits()
     robot: str | None = None
     tool_frame: str = ""
+    gravity: tuple[float, ...] = STANDING
     effective_samples: bool = True
     directories: tuple[str, ...] | None = None
 
@@ -94,6 +102,10 @@ class LearningSettings:
                 f"driver_compensates_gravity is {self.driver_compensates_gravity!r}; "
                 "expected true or false"
             )
+        if not _is_vector(self.gravity):
+            raise InvalidParameterError(
+                f"gravity is {self.gravity!r}; expected three numbers, in m/s^2"
+            )
         unknown = [name for name in self.samples.continuous_joints if name not in names]
         if unknown:
             raise InvalidParameterError(
@@ -104,6 +116,18 @@ class LearningSettings:
             isinstance(folders, tuple) and all(isinstance(folder, str) for folder in folders)
         ):
             raise InvalidParameterError(f"directories are {folders!r}; expected names of folders")
+
+    def arm(self) -> RobotDescription:
+        """
+        Load the description of the `robot`.
+
+        Raises
+        ------
+        RobotDescriptionError
+            If it cannot be loaded (`load_description`).
+        """
+        assert self.robot is not None
+        return load_description(self.robot, self.tool_frame, self.gravity)
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings as values that JSON can represent."""
@@ -129,7 +153,7 @@ class LearningSettings:
             If a setting is unknown, missing or of the wrong type.
         """
         values = dict(values)
-        for name in ("joint_names", "directories"):
+        for name in ("joint_names", "gravity", "directories"):
             if isinstance(values.get(name), list):
                 values[name] = tuple(values[name])
         samples = dict(values.get("samples", {}))
@@ -138,6 +162,15 @@ class LearningSettings:
         values["samples"] = from_fields(SampleSettings, samples)
         values["limits"] = from_fields(BagLimits, values.get("limits", {}))
         return from_fields(cls, values)
+
+
+def _is_vector(value: object) -> bool:
+    """Whether a value is three finite numbers."""
+    return (
+        isinstance(value, tuple)
+        and len(value) == 3
+        and all(type(entry) in (int, float) and math.isfinite(entry) for entry in value)
+    )
 
 
 def from_fields(kind: type[T], values: Mapping[str, Any]) -> T:
@@ -187,6 +220,7 @@ def snapshot_metadata(settings: LearningSettings, recordings: list[str]) -> dict
     return {
         "joint_names": list(settings.joint_names),
         "driver_compensates_gravity": settings.driver_compensates_gravity,
+        "gravity": list(settings.gravity),
         "units": UNITS,
         "recordings": recordings,
     }
@@ -210,8 +244,8 @@ def load_compatible_snapshot(path: str | Path, settings: LearningSettings) -> Mi
     Raises
     ------
     SnapshotError
-        If the file cannot be read, or the model is for other joints, for the other gravity
-        setting, in other units or of another size.
+        If the file cannot be read, or the model is for other joints, another gravity or the
+        other setting of its compensation, in other units or of another size.
     FileAccessError
         If the path is not valid.
     """
@@ -220,7 +254,7 @@ def load_compatible_snapshot(path: str | Path, settings: LearningSettings) -> Mi
     path = resolve_allowed(path, None)
     model = load_snapshot(path)
     for name, expected in snapshot_metadata(settings, []).items():
-        found = model.metadata_.get(name)
+        found = model.metadata_.get(name, BEFORE.get(name))
         if name != "recordings" and found != expected:
             raise SnapshotError(
                 f"the snapshot {path} is for {name} = {str(found)[:MAX_SHOWN]}; "

@@ -129,7 +129,8 @@ def _load(job: LoadJob) -> LearningReport:
         raise SnapshotError("the snapshot has no URI; expected a .npz file")
     snapshot = resolve_allowed(job.snapshot_uri, job.settings.directories)
     model = load_compatible_snapshot(snapshot, job.settings)
-    report = LearningReport(**_sizes(model), snapshot=job.snapshot_uri)
+    # As an update names it: one model has one name, however it was asked for.
+    report = LearningReport(**_sizes(model), snapshot=str(snapshot))
     return _save_for_use(model, folder, report)
 
 

@@ -20,6 +20,14 @@ from sensor_msgs.msg import JointState
 from ilr_dynamics.exceptions import IlrDynamicsError
 from ilr_dynamics.learning.process import CHRT
 from ilr_dynamics.nodes.controller.control_loop import ControlLoop
+from ilr_dynamics.nodes.controller.diagnostic_groups import (
+    JOINT_STATES,
+    LOOP,
+    MODEL,
+    grouped,
+    joint_state_status,
+    model_status,
+)
 from ilr_dynamics.nodes.controller.diagnostics import (
     LoopState,
     LoopStatistics,
@@ -38,14 +46,11 @@ from ilr_dynamics.nodes.settings import (
 )
 from ilr_dynamics.nodes.shared import qos
 from ilr_dynamics.nodes.shared.event_log import EventLog
-from ilr_dynamics.nodes.shared.messages import diagnostic_array
-from ilr_dynamics.nodes.shared.node_process import (
-    StopRequest,
-    avoid_shared_memory,
-    shared_memory_warning,
-    start_ros,
-)
+from ilr_dynamics.nodes.shared.fast_dds import shared_memory_warning
+from ilr_dynamics.nodes.shared.messages import diagnostic_status
+from ilr_dynamics.nodes.shared.node_process import StopRequest, limited_end, start_ros
 from ilr_dynamics.nodes.shared.realtime import PriorityExecutor, take_realtime_priority
+from ilr_dynamics.nodes.shared.robot_description import PublishedArm
 from ilr_dynamics.nodes.shared.robot_model import load_arm
 from ilr_dynamics.robot.description import RobotDescription
 
@@ -68,6 +73,7 @@ class InverseDynamicsNode(LifecycleNode):
     def __init__(self) -> None:
         super().__init__("inverse_dynamics")
         declare(self, INVERSE_DYNAMICS)
+        self._arm = PublishedArm(self)
         self._description: RobotDescription | None = None
         self._loop: ControlLoop | None = None
         self._autostart = self.get_parameter("autostart").value
@@ -104,7 +110,8 @@ class InverseDynamicsNode(LifecycleNode):
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Check the parameters and build the control loop and the services."""
         try:
-            values = read(self, INVERSE_DYNAMICS)
+            self._arm.forget()
+            values = self._values()
             self._description = load_arm(values, self._warn_of_arm)
             settings = ControlSettings.from_values(values, self._description)
             self._loop = ControlLoop(
@@ -201,30 +208,45 @@ class InverseDynamicsNode(LifecycleNode):
         self._loop.apply(ControlSettings.from_values(values, self._description), values)
         self._configure_models(values)
 
-    def _values(self, parameters: Sequence[Parameter[Any]]) -> dict[str, Any]:
-        return changed(read(self, INVERSE_DYNAMICS), parameters)
+    def _values(self, parameters: Sequence[Parameter[Any]] = ()) -> dict[str, Any]:
+        """Values of all parameters, with changes that are asked for."""
+        return self._arm.with_file(changed(read(self, INVERSE_DYNAMICS), parameters))
 
     def _publish_diagnostics(self) -> None:
         self._log.flush()
         self._yield_to_rivals()
-        level, text, details = DiagnosticStatus.OK, "not configured", {}
+        statuses = {LOOP: (DiagnosticStatus.OK, "not configured")}
+        details: dict[str, str] = {}
         hardware = self._description.name if self._description else ""
         if self._loop is not None:
+            report = self._loop.report
             state = self._loop.state
             clock = 1e-9 * self.get_clock().now().nanoseconds
-            lag = self._loop.report.statistics.lag(clock, time.perf_counter())
-            level, text = loop_status(state, self._loop.report.statistics, lag)
-            self._warn(state, self._loop.report.statistics, lag)
+            lag = report.statistics.lag(clock, time.perf_counter())
+            statuses = {
+                LOOP: loop_status(state, report.statistics, lag),
+                JOINT_STATES: joint_state_status(state, report.statistics, lag),
+                MODEL: model_status(state, report.statistics, report.model),
+            }
+            self._warn(state, report.statistics, lag)
             details = {
-                "controller": self._loop.report.controller,
-                "model": self._loop.report.model,
+                "controller": report.controller,
+                "model": report.model,
                 "learner": self._models.status,
                 "publishers of joint states": state.publishers_text,
                 "last joint state answered [s ago]": f"{self._loop.silence:.2f}",
-                **self._loop.report.statistics.summary(self._period),
+                **report.statistics.summary(self._period),
+                **{f"{kind} [times]": count for kind, count in self._log.counts.items()},
             }
-            self._loop.report.statistics.clear()
-        message = diagnostic_array(self.get_fully_qualified_name(), hardware, level, text, details)
+            report.statistics.clear()
+        groups = grouped(details)
+        name = self.get_fully_qualified_name()
+        message = DiagnosticArray(
+            status=[
+                diagnostic_status(name, group, hardware, status, groups[group])
+                for group, status in statuses.items()
+            ]
+        )
         message.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(message)
 
@@ -240,14 +262,14 @@ class InverseDynamicsNode(LifecycleNode):
         if not state.active:
             return
         if not state.listeners:
-            self._log.warning("listeners", "no subscriber to the torque command")
+            text = "no subscriber to the torque command"
+            self._log.recurring(text, text)
         for kind, text in input_warnings(state, statistics, lag).items():
-            self._log.warning(kind, text)
+            self._log.recurring(f"joint states: {kind}", text)
 
 
 def main(args: list[str] | None = None) -> int:
     """Run the node until SIGINT or SIGTERM, then end with zero torque; 1 if that was before."""
-    avoid_shared_memory()
     if not start_ros("inverse_dynamics", INVERSE_DYNAMICS, args):
         return 1
     stop = StopRequest()
@@ -263,7 +285,8 @@ def main(args: list[str] | None = None) -> int:
         while not (stop or node.failed):
             executor.spin_once(node.joint_states, SPIN_PERIOD)
     finally:
-        node.close()
+        with limited_end():
+            node.close()
         executor.shutdown()
         rclpy.shutdown()
     return int(node.failed)

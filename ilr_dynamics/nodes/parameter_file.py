@@ -14,7 +14,7 @@ from ilr_dynamics.exceptions import InvalidParameterError
 from ilr_dynamics.nodes.parameter_table import ParameterRow
 from ilr_dynamics.robot.yaml_config import read_yaml
 
-__all__ = ["check_names", "read_complete_parameters", "read_parameter_file"]
+__all__ = ["check_lists", "check_names", "read_complete_parameters", "read_parameter_file"]
 
 # Parameters that every node has.
 _OF_ROS = ("use_sim_time", "start_type_description_service", "qos_overrides.")
@@ -116,6 +116,24 @@ def check_names(path: Path, node: str, table: Sequence[ParameterRow]) -> None:
                 f"parameter {parameter} in {path} is none of {node}; expected one such as "
                 f"{', '.join(similar)}"
             )
+
+
+def check_lists(path: Path, node: str, table: Sequence[ParameterRow]) -> None:
+    """Check the lists that a file has for a node, which ROS reads only if their types are alike.
+
+    Raises
+    ------
+    InvalidParameterError
+        If one holds values of several types, such as integers and floats; the text names it.
+    RobotDescriptionError
+        If the file cannot be read.
+    """
+    rows = {row.name: row for row in table}
+    for _, parameters in _sections(path, node):
+        for name, value in parameters.items():
+            mixed = isinstance(value, list) and len({type(entry) for entry in value}) > 1
+            if mixed and name in rows:
+                rows[name].check(value, f" in {path}")
 
 
 def _given(paths: Sequence[Path], node: str) -> dict[str, Any]:

@@ -48,7 +48,7 @@ class ParameterRow:
     Attributes
     ----------
     name : str
-    default : bool, int, float, str, list of str or None
+    default : bool, int, float, str, list of str, list of float or None
         Gives the type as well. None: floats, one per joint, which the parameter file has to name.
     description : str
     unit : str
@@ -82,6 +82,8 @@ class ParameterRow:
         if self.choices:
             return f"one of {', '.join(choice or repr(choice) for choice in self.choices)}"
         text = _EXPECTED[self.type]
+        if self.type is Parameter.Type.DOUBLE_ARRAY and self.default is not None:
+            text = f"{len(self.default)} floats, each"
         if self.within is not None:
             low, high = self.within
             text += f" from {low:.10g}" + (f" to {high:.10g}" if math.isfinite(high) else "")
@@ -133,6 +135,8 @@ class ParameterRow:
             return value in self.choices
         if self.within is None:
             return True
+        if isinstance(self.default, list) and len(value) != len(self.default):
+            return False
         low, high = self.within
         return all(low <= entry <= high and math.isfinite(entry) for entry in _entries(value))
 

@@ -30,7 +30,12 @@ __all__ = [
 PREFIX = Row("prefix", "", "what the joints' names in messages begin with, as of one of two arms",
              read_only=True)
 ARM = (
-    Row("robot", "wam4", "arm of the package or path of a URDF file", read_only=True),
+    Row("robot", "wam4",
+        "arm of the package, path of a URDF file, or robot_description: the URDF of that "
+        "parameter or, if it is empty, of that topic", read_only=True),
+    Row("robot_description", "",
+        "URDF as text, as robot_state_publisher has it, for robot: robot_description",
+        read_only=True),
     Row("joints", ["j1", "j2", "j3", "j4"],
         "names of the joints in messages, from base to tool, without the prefix", read_only=True),
     PREFIX,
@@ -38,6 +43,9 @@ ARM = (
         "link whose origin is the tool point; empty: the arm's end, of several the only one with "
         "mass, or tool0, flange, the first by name", read_only=True),
 )
+GRAVITY = Row("gravity", [0.0, 0.0, -9.81],
+              "gravity in the axes of the arm's first link; another for one that is tilted, on a "
+              "wall or upside down", "m/s^2", (-20.0, 20.0), read_only=True)
 STATE_TOPIC = Row("state.topic", "joint_states", "topic of the measured joint states",
                   read_only=True)
 INTERFACE = (
@@ -56,6 +64,7 @@ DIRECTORIES = Row("files.directories", ["/data", "~/.ros/ilr_dynamics"],
 
 INVERSE_DYNAMICS = (
     *ARM,
+    GRAVITY,
     Row("autostart", False,
         "whether the node configures and activates itself, and ends if it cannot",
         read_only=True),
@@ -86,12 +95,12 @@ INVERSE_DYNAMICS = (
     Row("feedforward.fallback", "analytic", "feed-forward where the learned model is not trusted",
         choices=("none", "analytic")),
     Row("gate.unseen_trusted", 0.2,
-        "weight of the unseen component up to which the learned torque is fully used",
+        "weight of the unseen component up to which the learned torque is not bounded",
         within=(0.0, 1.0)),
     Row("gate.unseen_refused", 0.8, "weight of the unseen component from which on it is not used",
         within=(0.0, 1.0)),
     per_joint("gate.std_trusted",
-              "predicted standard deviation up to which the learned torque is fully used", "Nm"),
+              "predicted standard deviation up to which the learned torque is not bounded", "Nm"),
     per_joint("gate.std_refused", "predicted standard deviation from which on it is not used",
               "Nm"),
     per_joint("supervision.tracking_error", "largest tracking error per joint", "rad"),
@@ -121,8 +130,11 @@ INVERSE_DYNAMICS = (
     Row("learning.snapshot_directory", "",
         "folder for snapshots without a name; empty: ~/.ros/ilr_dynamics", read_only=True),
     Row("learning.state_topic", "joint_states", "topic of the joint states in recordings"),
+    Row("learning.torque", "commanded",
+        "torque to learn from: commanded, of learning.command_topic, or measured, the efforts of "
+        "the joint states", choices=("commanded", "measured")),
     Row("learning.command_topic", "joint_torque_command",
-        "topic of the torques in recordings; empty: take the efforts of the joint states"),
+        "topic of the commanded torques in recordings; empty: learn from the measured ones"),
     Row("learning.continuous_joints", [""],
         "joints without limits, whose recorded positions may jump by whole turns"),
     Row("learning.sample_rate", 100.0, "samples per second to learn from; 0: all", "Hz",
@@ -150,6 +162,7 @@ INVERSE_DYNAMICS = (
 
 WAM_SIMULATOR = (
     *ARM,
+    GRAVITY,
     Row("plant", "wam4", "numbers of the plant, by name or path of a YAML file", read_only=True),
     Row("driver_compensates_gravity", False,
         "whether the driver adds the gravity torque, also if the plant's numbers do not say so",
@@ -175,6 +188,9 @@ RECORDER = (
     Row("storage", "mcap", "kind of storage file", choices=("mcap", "sqlite3")),
     Row("topics", ["joint_states", "joint_torque_command"],
         "topics of type sensor_msgs/JointState to record", read_only=True),
+    Row("controller_state", "",
+        "topic of ilr_dynamics_msgs/ControllerState to record too, for evaluate; empty: none",
+        read_only=True),
     Row("reliability", "reliable",
         "quality of service to ask for; drivers with best-effort topics need best_effort",
         choices=("reliable", "best_effort"), read_only=True),

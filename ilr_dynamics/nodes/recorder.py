@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
-from rclpy.callback_groups import CallbackGroup
+from ament_index_python import get_package_share_path
 from rclpy.node import Node
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
@@ -18,36 +17,24 @@ from ilr_dynamics.exceptions import IlrDynamicsError, RecordingError
 from ilr_dynamics.file_access import resolve_allowed
 from ilr_dynamics.nodes.parameter_table import declare, read
 from ilr_dynamics.nodes.parameters import RECORDER
-from ilr_dynamics.nodes.shared.node_process import StopRequest, run_program, spin
+from ilr_dynamics.nodes.shared.node_process import StopRequest, limited_end, run_program, spin
+from ilr_dynamics.nodes.shared.polled_subscription import PolledSubscription
 from ilr_dynamics.recording import (
     GRAVITY_ANNOTATION,
     NAMESPACE_ANNOTATION,
     PREFIX_ANNOTATION,
     RecordingWriter,
 )
+from ilr_dynamics_msgs.msg import ControllerState
 
-__all__ = ["RecorderNode", "main"]
+__all__ = ["CONTROLLER_STATE", "RecorderNode", "controller_state_definition", "main"]
+
+CONTROLLER_STATE = "ilr_dynamics_msgs/msg/ControllerState"
+"""Type of the controller's reports in a bag."""
 
 # Ten seconds of messages at 500 Hz, so that a slow disk delays messages but loses none.
 _DEPTH = 5000
 _POLL_PERIOD = 0.02
-
-
-class _Polled(CallbackGroup):
-    """
-    Callback group of subscriptions that the executor ignores, as they are polled.
-
-    Waking the executor for each of a thousand messages per second takes a third of a core; taking
-    and writing them in batches takes a tenth.
-    """
-
-    def can_execute(self, entity: object) -> bool:
-        """Return False: the executor handles none of them."""
-        return False
-
-
-def _ignore(message: object) -> None:
-    """Callback of a polled subscription, never called."""
 
 
 class RecorderNode(Node):
@@ -64,13 +51,17 @@ class RecorderNode(Node):
             depth=_DEPTH,
             reliability=ReliabilityPolicy[values["reliability"].upper()],
         )
-        polled = _Polled()
         self._inputs = {
-            topic: self.create_subscription(
-                JointState, topic, _ignore, quality, callback_group=polled, raw=True
-            )
+            topic: PolledSubscription(self, JointState, topic, quality, raw=True)
             for topic in self._topics
         }
+        # Empty without a topic of controller states.
+        self._reports = ""
+        if values["controller_state"]:
+            self._reports = self.resolve_topic_name(values["controller_state"])
+            self._inputs[self._reports] = PolledSubscription(
+                self, ControllerState, self._reports, quality, raw=True
+            )
         self.create_timer(_POLL_PERIOD, self._take)
         self.create_service(Trigger, "~/start", partial(self._serve, self.start))
         self.create_service(Trigger, "~/stop", partial(self._serve, self.stop))
@@ -113,8 +104,10 @@ class RecorderNode(Node):
         self._take()  # Messages from before the start are discarded.
         for topic in self._topics:
             writer.add_topic(topic)
+        if self._reports:
+            writer.add_topic(self._reports, CONTROLLER_STATE, controller_state_definition())
         self._writer = writer
-        return f"recording {', '.join(self._topics)} to {writer.path}"
+        return f"recording {', '.join(self._inputs)} to {writer.path}"
 
     def stop(self) -> str:
         """
@@ -148,13 +141,8 @@ class RecorderNode(Node):
     def _take(self) -> None:
         """Take the messages that have arrived, and write them if there is a recording."""
         for topic, subscription in self._inputs.items():
-            for _ in range(_DEPTH):
-                # None if no message has come, although rclpy's annotation excludes that.
-                taken: Any = subscription.handle.take_message(JointState, True)
-                if taken is None:
-                    break
-                data, info = taken
-                self._write(topic, data, info["received_timestamp"])
+            for data, received in subscription.take():
+                self._write(topic, data, received)
 
     def _write(self, topic: str, data: bytes, received: int) -> None:
         if self._writer is None:
@@ -179,6 +167,12 @@ class RecorderNode(Node):
         return response
 
 
+def controller_state_definition() -> str:
+    """Return the definition of ControllerState that a bag of such messages holds."""
+    folder = get_package_share_path("ilr_dynamics_msgs")
+    return (folder / "msg" / "ControllerState.msg").read_text()
+
+
 def main(args: list[str] | None = None) -> int:
     """Record until SIGINT or SIGTERM, then finish the recording; 1 if that is impossible."""
     return run_program("recorder", RECORDER, args, _record)
@@ -188,6 +182,8 @@ def _record(stop: StopRequest) -> int:
     node = RecorderNode()
     spin(node, stop)
     node.close()
+    with limited_end():
+        node.destroy_node()
     return 0
 
 

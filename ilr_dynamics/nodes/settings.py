@@ -29,7 +29,13 @@ from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS, joints_in_messages
 from ilr_dynamics.recording import SampleSettings
 from ilr_dynamics.robot.description import RobotDescription
 
-__all__ = ["ControlSettings", "learner_limits", "learning_settings", "snapshot_folder"]
+__all__ = [
+    "ControlSettings",
+    "command_topic",
+    "learner_limits",
+    "learning_settings",
+    "snapshot_folder",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,10 +112,12 @@ class ControlSettings:
             return nothing
         if self.controller == "analytic":
             return physics
-        fallback = physics if self.fallback == "analytic" else nothing
+        is_analytic = self.fallback == "analytic"
+        fallback = physics if is_analytic else nothing
         if predictor is None:
             return fallback
-        return LearnedFeedForward(predictor, self.gate, fallback)
+        error = predictor.prior_std if is_analytic else None
+        return LearnedFeedForward(predictor, self.gate, fallback, error)
 
     def driver_watch(self) -> DriverWatch:
         """Return what watches the driver's answer, or a watch that never barks."""
@@ -162,7 +170,7 @@ def learning_settings(values: Mapping[str, Any], namespace: str = "/") -> Learni
         joint_names=tuple(values["joints"]),
         driver_compensates_gravity=values["driver_compensates_gravity"],
         state_topic=values["learning.state_topic"],
-        command_topic=values["learning.command_topic"] or None,
+        command_topic=command_topic(values),
         namespace=namespace,
         prefix=values["prefix"],
         model={
@@ -182,8 +190,16 @@ def learning_settings(values: Mapping[str, Any], namespace: str = "/") -> Learni
         directories=(*values["files.directories"], str(snapshot_folder(values))),
         robot=values["robot"] if values["learning.identify_dynamics"] else None,
         tool_frame=values["tool_frame"],
+        gravity=tuple(values["gravity"]),
         effective_samples=values["learning.effective_samples"],
     )
+
+
+def command_topic(values: Mapping[str, Any]) -> str | None:
+    """Return the topic of the torques to learn from; None for the efforts of joint states."""
+    if values["learning.torque"] == "measured":
+        return None
+    return values["learning.command_topic"] or None
 
 
 def _scales(values: Mapping[str, Any], *kinds: str) -> list[float] | None:

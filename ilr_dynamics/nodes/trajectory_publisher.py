@@ -19,7 +19,8 @@ from ilr_dynamics.nodes.parameter_table import declare, read
 from ilr_dynamics.nodes.parameters import TRAJECTORY_PUBLISHER, joints_in_messages
 from ilr_dynamics.nodes.shared import qos
 from ilr_dynamics.nodes.shared.messages import seconds, trajectory_message
-from ilr_dynamics.nodes.shared.node_process import StopRequest, run_program, spin
+from ilr_dynamics.nodes.shared.node_process import StopRequest, limited_end, run_program, spin
+from ilr_dynamics.nodes.shared.robot_description import PublishedArm
 from ilr_dynamics.nodes.shared.robot_model import load_arm
 from ilr_dynamics.robot.joint_motion import JointMotion
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
@@ -30,7 +31,7 @@ from ilr_dynamics_msgs.msg import ControllerState
 __all__ = ["Phase", "TrajectoryPublisher", "main", "with_lead_in"]
 
 _ACCEPTANCE_TIME = 1.0
-_LOG_PERIOD = 5.0
+_LOG_PERIOD = 60.0
 
 
 class Phase(Enum):
@@ -54,11 +55,12 @@ class TrajectoryPublisher(Node):
     def __init__(self) -> None:
         super().__init__("trajectory_publisher")
         declare(self, TRAJECTORY_PUBLISHER)
-        self._values = read(self, TRAJECTORY_PUBLISHER)
+        self._values = PublishedArm(self).with_file(read(self, TRAJECTORY_PUBLISHER))
         self._joints = joints_in_messages(self._values)
         self._motion = _motion(self._values, self.get_logger().warning)
         self._end = self._values["lead_in"] + self._motion.times[-1]
         self._left = self._values["repeat"]
+        self._followed = 0
         self.phase = Phase.RESTING
         self._since = np.inf
         self._trajectories = self.create_publisher(
@@ -95,7 +97,10 @@ class TrajectoryPublisher(Node):
         start = np.array(state.desired_position)[order]
         motion = with_lead_in(self._motion, start, self._values["lead_in"])
         self._trajectories.publish(trajectory_message(self._joints, motion))
-        self.get_logger().info(f"sent {self._values['trajectory']}, {self._end:.1f} s")
+        if not self._followed:
+            again = "" if self._left == 1 else ", and again each time it was followed to its end"
+            name = self._values["trajectory"]
+            self.get_logger().info(f"sent {name}, {self._end:.1f} s{again}")
         self.phase, self._since = Phase.SENT, now
 
     def _await_acceptance(self, now: float, state: ControllerState) -> None:
@@ -112,11 +117,15 @@ class TrajectoryPublisher(Node):
         # If somebody stopped the arm, it must not start again.
         stopped_early = now - self._since < self._end - _ACCEPTANCE_TIME
         self._left -= 1
+        self._followed += not stopped_early
         done = stopped_early or self._left == 0
         self.phase, self._since = (Phase.DONE if done else Phase.RESTING), now
-        self.get_logger().info(
-            "stopped before its end" if stopped_early else "followed to its end"
-        )
+        if done:
+            times = "" if self._followed == 1 else f" {self._followed} times"
+            end = f"followed to its end{times}"
+            if stopped_early:
+                end = "stopped before its end" + (f", {end}" if self._followed else "")
+            self.get_logger().info(end)
 
     def _fail(self, reason: str) -> None:
         self.get_logger().error(reason)
@@ -171,6 +180,8 @@ def main(args: list[str] | None = None) -> int:
 def _publish(stop: StopRequest) -> int:
     node = TrajectoryPublisher()
     spin(node, stop, lambda: node.phase in (Phase.DONE, Phase.FAILED))
+    with limited_end():
+        node.destroy_node()
     return int(node.phase is Phase.FAILED)
 
 

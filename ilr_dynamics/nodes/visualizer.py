@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from nav_msgs.msg import Path
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker, MarkerArray
@@ -28,7 +29,9 @@ from ilr_dynamics.nodes.parameter_table import declare, read
 from ilr_dynamics.nodes.parameters import VISUALIZER, joints_in_messages
 from ilr_dynamics.nodes.shared import qos
 from ilr_dynamics.nodes.shared.messages import seconds
-from ilr_dynamics.nodes.shared.node_process import StopRequest, run_program, spin
+from ilr_dynamics.nodes.shared.node_process import StopRequest, limited_end, run_program, spin
+from ilr_dynamics.nodes.shared.polled_subscription import PolledSubscription
+from ilr_dynamics.nodes.shared.robot_description import PublishedArm
 from ilr_dynamics.nodes.shared.robot_model import load_arm
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 from ilr_dynamics.robot.visual_shapes import visual_shapes
@@ -38,16 +41,22 @@ __all__ = ["Visualizer", "main"]
 
 _COLOURS = {"desired": (0.1, 0.4, 0.9), "measured": (0.9, 0.3, 0.1)}
 _MODES = ("waiting", "holding", "tracking", "stopping", "fault")
-_LOG_PERIOD = 1.0
+_LOG_PERIOD = 60.0
+# Two seconds of controller states at 50 Hz may wait for a picture.
+_STATES = QoSProfile(depth=100)
 
 
 class Visualizer(Node):
-    """Node that publishes markers and paths at a steady rate while there are subscribers."""
+    """
+    Node that publishes markers and paths at a steady rate while there are subscribers.
+
+    Without one it neither listens nor computes.
+    """
 
     def __init__(self) -> None:
         super().__init__("visualizer")
         declare(self, VISUALIZER)
-        values = read(self, VISUALIZER)
+        values = PublishedArm(self).with_file(read(self, VISUALIZER))
         description = load_arm(values, self.get_logger().warning)
         self._joints = joints_in_messages(values)
         self._model = RigidBodyModel(description)
@@ -61,31 +70,56 @@ class Visualizer(Node):
         self._local_models = LocalModelMarkers(
             self._model, values["files.directories"], self._frame
         )
+        self._state_topic = values["state.topic"] if values["arm_markers"] else ""
+        self._joint_states: PolledSubscription | None = None
+        self._controller_states: PolledSubscription | None = None
         self._joint_state: bytes | None = None
         self._state: ControllerState | None = None
         self._markers = self.create_publisher(MarkerArray, "~/markers", qos.STATUS)
         self._paths = {
             name: self.create_publisher(Path, f"~/{name}_path", qos.STATUS) for name in _COLOURS
         }
-        if values["arm_markers"]:
-            # Raw: of 500 joint states per second only those that are drawn are deserialised.
-            self.create_subscription(
-                JointState,
-                values["state.topic"],
-                self._on_joint_state,
-                qos.JOINT_STATES,
-                raw=True,
-            )
-        self.create_subscription(
-            ControllerState,
-            "inverse_dynamics/controller_state",
-            self._on_controller_state,
-            qos.STATUS,
-        )
-        self.create_timer(1.0 / values["rate"], self._publish)
+        self.create_timer(1.0 / values["rate"], self._show)
 
-    def _on_joint_state(self, data: bytes) -> None:
-        self._joint_state = data
+    def _show(self) -> None:
+        """Publish a picture if somebody looks."""
+        if not any(
+            publisher.get_subscription_count()
+            for publisher in (self._markers, *self._paths.values())
+        ):
+            self._stop_listening()
+            return
+        if self._controller_states is None:
+            self.listen()
+        self._take()
+        self._publish()
+
+    def listen(self) -> None:
+        """Subscribe to what is shown, as is done when somebody looks."""
+        self._controller_states = PolledSubscription(
+            self, ControllerState, "inverse_dynamics/controller_state", _STATES
+        )
+        if self._state_topic:
+            # Raw: of 500 joint states per second only those that are drawn are deserialised.
+            self._joint_states = PolledSubscription(
+                self, JointState, self._state_topic, qos.JOINT_STATES, raw=True
+            )
+
+    def _stop_listening(self) -> None:
+        for subscription in (self._controller_states, self._joint_states):
+            if subscription is not None:
+                subscription.destroy()
+        self._controller_states = self._joint_states = None
+        self._state = self._joint_state = None
+
+    def _take(self) -> None:
+        """Take what was received since the last picture."""
+        if self._joint_states is not None:
+            for data, _ in self._joint_states.take():
+                self._joint_state = data
+        if self._controller_states is not None:
+            for state, _ in self._controller_states.take():
+                self._on_controller_state(state)
 
     def _on_controller_state(self, state: ControllerState) -> None:
         self._state = state
@@ -179,7 +213,10 @@ def main(args: list[str] | None = None) -> int:
 
 
 def _show(stop: StopRequest) -> int:
-    spin(Visualizer(), stop)
+    node = Visualizer()
+    spin(node, stop)
+    with limited_end():
+        node.destroy_node()
     return 0
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.msg import SetParametersResult
+from rclpy.logging import LoggingSeverity
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.subscription import Subscription
@@ -27,24 +28,22 @@ from ilr_dynamics.nodes.parameter_table import changed, declare, read
 from ilr_dynamics.nodes.parameters import WAM_SIMULATOR, joints_in_messages
 from ilr_dynamics.nodes.shared import qos
 from ilr_dynamics.nodes.shared.event_log import EventLog
-from ilr_dynamics.nodes.shared.messages import diagnostic_array
-from ilr_dynamics.nodes.shared.node_process import (
-    StopRequest,
-    avoid_shared_memory,
-    run_program,
-    shared_memory_warning,
-)
+from ilr_dynamics.nodes.shared.fast_dds import shared_memory_warning
+from ilr_dynamics.nodes.shared.messages import diagnostic_status
+from ilr_dynamics.nodes.shared.node_process import StopRequest, limited_end, run_program
 from ilr_dynamics.nodes.shared.realtime import (
     PriorityExecutor,
     ScheduledCollector,
     take_realtime_priority,
 )
 from ilr_dynamics.nodes.shared.rivals import RivalWatch, other_arms
+from ilr_dynamics.nodes.shared.robot_description import PublishedArm
 from ilr_dynamics.nodes.shared.robot_model import load_arm
 from ilr_dynamics.robot.driver import DriverEvent, EventKind
 from ilr_dynamics.robot.plant import WamPlant
 from ilr_dynamics.robot.plant_config import load_plant_config
 from ilr_dynamics.robot.simulated_arm import SimulatedArm
+from ilr_dynamics.robot.urdf_text import root_link
 
 __all__ = ["WamSimulator", "main"]
 
@@ -68,7 +67,7 @@ class WamSimulator(Node):
         super().__init__("wam_simulator")
         declare(self, WAM_SIMULATOR)
         self._log = EventLog(self.get_logger())
-        self._values = read(self, WAM_SIMULATOR)
+        self._values = PublishedArm(self).with_file(read(self, WAM_SIMULATOR))
         _check_pace(self._values)
         self._joints = joints_in_messages(self._values)
         self._arm = self._simulated_arm()
@@ -77,6 +76,7 @@ class WamSimulator(Node):
         self._answers_come = False
         self._due = time.monotonic()
         self._message = JointState(name=list(self._joints))
+        self._message.header.frame_id = root_link(self._arm.plant.description)
         self._states = self.create_publisher(JointState, self._values["state.topic"], qos.STATUS)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", qos.STATUS)
         self._torques = self._command_subscription()
@@ -173,7 +173,7 @@ class WamSimulator(Node):
         try:
             order = joint_order(message.name, self._joints)
         except InvalidDataError as error:
-            self._log.warning("names", f"torque: {error}")
+            self._log.recurring("other joints", f"torque: {error}")
             return
         effort = np.array(message.effort)
         torque = effort[order] if len(effort) == len(order) else effort
@@ -195,10 +195,9 @@ class WamSimulator(Node):
     def _report(self, event: DriverEvent | None) -> None:
         if event is None:
             return
-        if event.kind is EventKind.BRAKED:
-            self._log.error(event.kind.value, event.message)
-        else:
-            self._log.warning(event.kind.value, event.message)
+        braked = event.kind is EventKind.BRAKED
+        severity = LoggingSeverity.ERROR if braked else LoggingSeverity.WARN
+        self._log.recurring(event.kind.value, event.message, severity)
 
     def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._arm.reset()
@@ -238,13 +237,15 @@ class WamSimulator(Node):
         text = "brakes on" if driver.braked else "torque on"
         details = {kind.value: str(driver.counts[kind]) for kind in EventKind}
         details["cycles"] = str(self._arm.cycles)
-        message = diagnostic_array(
+        details = self._log.counts | details
+        status = diagnostic_status(
             self.get_fully_qualified_name(),
+            "driver",
             self._arm.plant.description.name,
-            DiagnosticStatus.OK,
-            text,
+            (DiagnosticStatus.OK, text),
             details,
         )
+        message = DiagnosticArray(status=[status])
         message.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(message)
 
@@ -258,12 +259,14 @@ def _check_pace(values: Mapping[str, Any]) -> None:
 
 def main(args: list[str] | None = None) -> int:
     """Simulate until SIGINT or SIGTERM; 1 if the parameters are not valid."""
-    avoid_shared_memory()
     return run_program("wam_simulator", WAM_SIMULATOR, args, _simulate)
 
 
 def _simulate(stop: StopRequest) -> int:
-    WamSimulator().run(stop)
+    simulator = WamSimulator()
+    simulator.run(stop)
+    with limited_end():
+        simulator.destroy_node()
     return 0
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Writer of joint states and torques to a rosbag2."""
+"""Writer of joint states, torques and controller states to a rosbag2."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Literal, Self
 from numpy.typing import ArrayLike
 from rosbags.interfaces import Connection
 from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from ilr_dynamics.exceptions import RecordingError
 from ilr_dynamics.recording.joint_state import JOINT_STATE, encode_joint_state, typestore
@@ -28,7 +29,7 @@ WRITE_ERRORS = (WriterError, OSError, sqlite3.Error)
 
 class RecordingWriter:
     """
-    Rosbag2 of JointState messages, open for writing.
+    Rosbag2 of JointState and other messages, open for writing.
 
     `close` writes the bag's metadata.yaml last: for readers (ours and ROS's) a folder without it
     is an unfinished recording.
@@ -80,19 +81,26 @@ class RecordingWriter:
         """Number of messages written so far, by topic."""
         return dict(self._counts)
 
-    def add_topic(self, topic: str) -> None:
+    def add_topic(self, topic: str, kind: str = JOINT_STATE, definition: str = "") -> None:
         """
-        Declare a topic of type sensor_msgs/JointState, whether or not messages follow.
+        Declare a topic, whether or not messages follow.
 
         Parameters
         ----------
         topic : str
             Absolute name.
+        kind : str
+            Type of its messages.
+        definition : str, optional
+            Text of that type's .msg file, unless it is one of ROS 2's own.
         """
         if topic not in self._connections:
-            self._connections[topic] = self._writer.add_connection(
-                topic, JOINT_STATE, typestore=typestore()
-            )
+            types = typestore()
+            if definition:
+                # A copy, as that of the package's other bags knows nothing of it.
+                types = get_typestore(Stores.ROS2_JAZZY)
+                types.register(get_types_from_msg(definition, kind))
+            self._connections[topic] = self._writer.add_connection(topic, kind, typestore=types)
             self._counts[topic] = 0
 
     def write(self, topic: str, received: int, data: bytes) -> None:
@@ -106,7 +114,7 @@ class RecordingWriter:
         received : int
             Time of receipt, ns.
         data : bytes
-            CDR of a JointState.
+            CDR of the message: a JointState, unless the topic was declared otherwise.
 
         Raises
         ------

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,9 +18,11 @@ from ilr_dynamics.robot.moving_bodies import check_bodies, links_fixed_to, read_
 from ilr_dynamics.robot.tool_frame import find_tool_frame, named_tool_frame
 from ilr_dynamics.robot.urdf_joint import UrdfJoint
 
-__all__ = ["DESCRIPTION_FOLDER", "RobotDescription", "load_description"]
+__all__ = ["DESCRIPTION_FOLDER", "STANDING", "RobotDescription", "load_description"]
 
 DESCRIPTION_FOLDER = Path(__file__).parent / "description"
+STANDING = (0.0, 0.0, -9.81)
+"""Gravity in the axes of the base of an arm that stands upright, m/s^2."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +51,8 @@ class RobotDescription:
         motors.
     warnings : tuple of str
         Defects of the URDF that were tolerated, for the user.
+    gravity : ndarray of shape (3,)
+        Gravity in the axes of the base link [m/s^2], which says how the arm is mounted.
 
     Notes
     -----
@@ -66,6 +71,7 @@ class RobotDescription:
     tool_frame: str
     gear_matrix: FloatArray | None
     warnings: tuple[str, ...]
+    gravity: FloatArray
 
     @property
     def n_joints(self) -> int:
@@ -78,7 +84,9 @@ class RobotDescription:
         return tuple(np.isinf(self.position_upper).tolist())
 
 
-def load_description(robot: str | Path, tool_frame: str = "") -> RobotDescription:
+def load_description(
+    robot: str | Path, tool_frame: str = "", gravity: Sequence[float] = STANDING
+) -> RobotDescription:
     """
     Load the description of an arm.
 
@@ -89,6 +97,8 @@ def load_description(robot: str | Path, tool_frame: str = "") -> RobotDescriptio
     tool_frame : str, optional
         Link whose origin is the tool point. By default the end of the arm. If there are several
         ends, the only one with mass, or one chosen by name; a warning says which.
+    gravity : sequence of float
+        Three numbers: gravity in the axes of the base link [m/s^2].
 
     Returns
     -------
@@ -128,6 +138,7 @@ def load_description(robot: str | Path, tool_frame: str = "") -> RobotDescriptio
         tool_frame=tool,
         gear_matrix=_gear_matrix(path, root, [joint.name for joint in chain]),
         warnings=tuple(warnings),
+        gravity=read_only(gravity),
     )
 
 

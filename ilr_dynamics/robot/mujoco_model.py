@@ -67,7 +67,7 @@ def build_mujoco_model(
             f"{description.urdf_path}: joints {names}, expected {description.joint_names}"
         )
     model.opt.timestep = timestep
-    model.opt.gravity[:] = (0.0, 0.0, -9.81)
+    model.opt.gravity[:] = description.gravity
     model.dof_armature[:] = armature
     model.dof_damping[:] = damping
     model.dof_solimp[:] = _STICK_IMPEDANCE

@@ -34,6 +34,12 @@ def pinocchio_model(description: RobotDescription) -> pinocchio.Model:
     RobotDescriptionError
         If Pinocchio cannot read the URDF.
     """
+    model = _read(description)
+    model.gravity.linear = description.gravity
+    return model
+
+
+def _read(description: RobotDescription) -> pinocchio.Model:
     try:
         if not any(description.continuous):
             return pinocchio.buildModelFromUrdf(str(description.urdf_path))

@@ -193,6 +193,18 @@ def test_a_fault_is_named(fault, motion, record, arm_of_motion):
         assert all(getattr(finding, name) == value for finding in named)
 
 
+def test_base_that_is_tilted_as_described_is_no_finding(motion, record, arm_of_motion):
+    bag = record(FAULTS["base_tilted"](motion))
+    found = inspect_recording(bag, replace(arm_of_motion, gravity=(3.0, 0.0, -9.34)))
+    assert found.worst is Severity.INFO, [str(finding) for finding in found.findings]
+
+
+def test_base_that_stands_although_described_as_tilted_is_one(motion, record, arm_of_motion):
+    settings = replace(arm_of_motion, gravity=(3.0, 0.0, -9.34))
+    found = inspect_recording(record(motion), settings)
+    assert "base_tilted" in {finding.kind for finding in found.findings}
+
+
 @pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
 def test_a_sound_recording_has_nothing_but_information(storage, motion, record, arm_of_motion):
     found = inspect_recording(record(motion, storage=storage), arm_of_motion)

@@ -47,6 +47,7 @@ def test_settings_survive_json():
         SampleSettings(sample_rate=100.0, torque_limit=[1.0, 2.0]),
         BagLimits(max_memory=7),
         "wam4",
+        gravity=(9.81, 0.0, 0.0),
         directories=("/data", "~/models"),
     )
     assert LearningSettings.from_json(json.loads(json.dumps(settings.to_json()))) == settings
@@ -59,7 +60,10 @@ def test_settings_survive_json():
         ({"joint_names": []}, "joint_names are"),
         ({"joint_names": ["a", "a"]}, "joint_names are"),
         ({"joint_names": "ab"}, "joint_names are 'ab'"),
-        ({"joint_names": ["a"], "gravity": True}, "unknown LearningSettings gravity"),
+        ({"joint_names": ["a"], "weight": True}, "unknown LearningSettings weight"),
+        ({"joint_names": ["a"], "gravity": 9.81}, "gravity is 9.81; expected three numbers"),
+        ({"joint_names": ["a"], "gravity": [0.0, 9.81]}, r"gravity is \(0.0, 9.81\)"),
+        ({"joint_names": ["a"], "gravity": [0.0, 0.0, np.nan]}, "gravity is .*nan"),
         ({"joint_names": ["a"], "samples": {"window": 1}}, "unknown SampleSettings window"),
         (
             {"joint_names": ["a"], "driver_compensates_gravity": "no"},
@@ -86,6 +90,10 @@ def test_snapshot_of_this_arm_is_loaded(save, fitted):
         ({"joint_names": None}, r"joint_names = None; expected \['j1', 'j2'\]"),
         ({"driver_compensates_gravity": True}, "gravity = True; expected False"),
         (
+            {"gravity": [9.81, 0.0, 0.0]},
+            r"gravity = \[9.81, 0.0, 0.0\]; expected \[0.0, 0.0, -9.81\]",
+        ),
+        (
             {"units": {"position": "deg"}},
             "units = {'position': 'deg'}; expected {'position': 'rad'",
         ),
@@ -94,6 +102,15 @@ def test_snapshot_of_this_arm_is_loaded(save, fitted):
 def test_snapshot_of_another_arm_is_refused_naming_both(save, changes, message):
     with pytest.raises(SnapshotError, match=message):
         load_compatible_snapshot(save(**changes), SETTINGS)
+
+
+def test_snapshot_of_before_gravity_was_told_is_of_an_arm_that_stands(fitted, tmp_path):
+    metadata = snapshot_metadata(SETTINGS, [])
+    del metadata["gravity"]
+    fitted.save(tmp_path / "old.npz", metadata)
+    load_compatible_snapshot(tmp_path / "old.npz", SETTINGS)
+    with pytest.raises(SnapshotError, match=r"gravity = \[0.0, 0.0, -9.81\]; expected"):
+        load_compatible_snapshot(tmp_path / "old.npz", replace(SETTINGS, gravity=(0.0, 0.0, 9.81)))
 
 
 def test_snapshot_of_another_size_is_refused(save):

@@ -198,6 +198,14 @@ def test_load_leaves_a_copy_and_a_predictor(arm_settings, tmp_path, snapshot, mo
     np.testing.assert_array_equal(load_snapshot(result.base).predictor()(x), expected)
 
 
+def test_model_has_one_path_however_its_load_was_asked_for(arm_settings, tmp_path, snapshot):
+    (tmp_path / "link").symlink_to(snapshot.parent)
+    for uri in (snapshot, tmp_path / "link" / snapshot.name, tmp_path / "x" / ".." / "link"):
+        uri = uri if uri.suffix else uri / snapshot.name
+        result = run_job(LoadJob(str(uri), str(tmp_path), arm_settings), ignore)
+        assert result.snapshot == str(snapshot.resolve())
+
+
 def test_save_copies_the_model_and_its_metadata(arm_settings, tmp_path, snapshot, model):
     target = tmp_path / "saved.npz"
     result = run_job(SaveJob(str(snapshot), str(target), arm_settings), ignore)

@@ -12,11 +12,13 @@ from rclpy.node import Node
 
 from ilr_dynamics.exceptions import InvalidParameterError
 from ilr_dynamics.nodes.parameter_file import (
+    check_lists,
     check_names,
     read_complete_parameters,
     read_parameter_file,
 )
 from ilr_dynamics.nodes.parameter_table import ParameterRow
+from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS, RECORDER
 
 FIRST = """
 /seen: {ros__parameters: {own: here, both: here, a: {b: 1}}}
@@ -124,3 +126,16 @@ def test_what_every_node_may_have_is_no_unknown_name(tmp_path):
         "/other: {ros__parameters: {another: 1}}",
     )
     check_names(file, "/seen", TABLE)
+
+
+@pytest.mark.parametrize("section", ["/inverse_dynamics", "/**"])
+def test_list_of_several_types_is_named(tmp_path, section):
+    file = tmp_path / "arm.yaml"
+    file.write_text(f"{section}:\n  ros__parameters:\n    gains:\n      kp: [80, 90.0]\n")
+    check_names(file, "/inverse_dynamics", INVERSE_DYNAMICS)
+    with pytest.raises(
+        InvalidParameterError,
+        match=r"gains.kp in .*arm.yaml is \[80, 90.0\]; expected floats, .*: write 80.0, not 80$",
+    ):
+        check_lists(file, "/inverse_dynamics", INVERSE_DYNAMICS)
+    check_lists(file, "/recorder", RECORDER)

@@ -25,8 +25,10 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
+from ilr_dynamics.cli.tracking_evaluation import read_tracking
 from ilr_dynamics.exceptions import RecordingError
 from ilr_dynamics.recording import read_annotations, read_recording
+from ilr_dynamics_msgs.msg import ControllerState
 
 JOINTS = ["j1", "j2"]
 TIMEOUT = 120.0
@@ -147,6 +149,30 @@ def test_runs_are_recorded_one_after_the_other(arm, start_recorder, tmp_path, st
         assert read_annotations(tmp_path / name) == {"namespace": "/", "prefix": "left_"}
     recorder.send_signal(signal.SIGINT)
     assert recorder.wait(TIMEOUT) == 0
+
+
+@pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
+def test_controller_states_are_recorded_for_evaluate(arm, start_recorder, tmp_path, storage):
+    start_recorder(storage=storage, controller_state="inverse_dynamics/controller_state")
+    reports = arm.node.create_publisher(ControllerState, "inverse_dynamics/controller_state", DEEP)
+    arm.wait_for_recorder()
+    arm.set_uri(tmp_path / "run")
+    assert arm.trigger("start").success
+    positions = arm.move(50)
+    for k in range(20):
+        state = ControllerState(mode=ControllerState.TRACKING, joint_names=JOINTS)
+        state.header.stamp.nanosec = 20_000_000 * k
+        for name in ("desired_position", "measured_position", "feedforward_torque", "pd_torque"):
+            setattr(state, name, array("d", [0.1 * k, 1.0]))
+        state.commanded_torque = state.predicted_std = array("d", [0.0, 0.0])
+        reports.publish(state)
+    assert reports.wait_for_all_acked(Duration(seconds=TIMEOUT))
+    arm.wait_until_arrived()
+    answer = arm.trigger("stop")
+    assert answer.message.endswith("20 on /inverse_dynamics/controller_state"), answer.message
+    tracking = read_tracking(str(tmp_path / "run"), "inverse_dynamics/controller_state")
+    np.testing.assert_allclose(tracking.record.pd[:, 0], 0.1 * np.arange(20))
+    np.testing.assert_array_equal(read_recording(tmp_path / "run", JOINTS).position, positions)
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])

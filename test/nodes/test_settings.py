@@ -1,6 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,9 +12,11 @@ from ilr_dynamics.control import (
     RigidBodyFeedForward,
 )
 from ilr_dynamics.exceptions import InvalidParameterError
+from ilr_dynamics.learning import read_samples
 from ilr_dynamics.nodes.parameter_file import read_parameter_file
 from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS
 from ilr_dynamics.nodes.settings import ControlSettings, learning_settings, snapshot_folder
+from ilr_dynamics.recording import RecordingWriter
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
@@ -76,6 +79,12 @@ def test_arm_is_let_down_if_the_fault_action_says_so(values, arm):
         ("limits.torque_rate", [1.0] * 5, "limits.torque_rate holds 5 values; expected 4"),
         ("limits.position_margin", 2.0, "margin is 2.0; expected a float from 0 to 1 rad"),
         ("trajectory.start_tolerance", [0.1], "tolerance holds 1 values; expected 4"),
+        (
+            "gravity",
+            [0.0, -9.81],
+            r"gravity is \[0.0, -9.81\]; expected 3 floats, each from -20 to",
+        ),
+        ("gravity", [0.0, 0.0, -98.1], "gravity is .* expected 3 floats, each from -20 to 20 m/s"),
         ("controller", "lqr", "controller is 'lqr'; expected one of pd, analytic, ilr"),
         ("fault.action", "panic", "fault.action is 'panic'; expected one of hold, let_down"),
         ("gate.std_refused", [0.1] * 4, "std_trusted must be below std_refused"),
@@ -103,7 +112,7 @@ def test_feedforward_follows_the_controllers_kind(
     values |= {"controller": controller, "feedforward.fallback": fallback}
     settings = ControlSettings.from_values(values, arm)
     physics = RigidBodyFeedForward(RigidBodyModel(arm))
-    predictor = object() if learned else None
+    predictor = SimpleNamespace(prior_std=None) if learned else None
     assert type(settings.feedforward(physics, predictor)) is kind
 
 
@@ -117,6 +126,21 @@ def test_learner_is_told_the_arm(values):
     np.testing.assert_array_equal(settings.samples.torque_limit, [77.0, 160.0, 80.0, 40.0])
     assert settings.model["input_scale"] == [0.2] * 4 + [0.4] * 4 + [1.2] * 4
     assert settings.model["output_scale"] == [4.0, 8.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize(("torque", "factor"), [("commanded", 3.0), ("measured", 1.0)])
+def test_learner_takes_the_torque_that_it_is_told_to(values, tmp_path, torque, factor):
+    joints, period = values["joints"], 2_000_000
+    with RecordingWriter(tmp_path / "bag") as writer:
+        for k in range(600):
+            position = 0.4 * np.sin(0.01 * k + np.arange(4))
+            stamp, effort = period * (k + 1), 5.0 * position
+            writer.write_joint_state("/joint_states", stamp, joints, position, effort=effort)
+            writer.write_joint_state("/joint_torque_command", stamp, joints, effort=3.0 * effort)
+    values |= {"learning.torque": torque, "files.directories": [str(tmp_path)]}
+    samples = read_samples(tmp_path / "bag", learning_settings(values))
+    ratio = samples.Y.std(axis=0) / samples.X[:, :4].std(axis=0)
+    np.testing.assert_allclose(ratio, 5.0 * factor, rtol=0.05)
 
 
 def test_settings_of_the_long_arm_fit_it_and_its_learner():

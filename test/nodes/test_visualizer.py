@@ -40,17 +40,20 @@ class Bench:
     """An arm that stands still while its desired position moves."""
 
     def __init__(self, node: Node, executor: SingleThreadedExecutor) -> None:
-        self.executor = executor
+        self.node, self.executor = node, executor
         self.seen: dict[str, list] = {"markers": [], "desired_path": [], "measured_path": []}
-        for name, messages in self.seen.items():
-            kind = MarkerArray if name == "markers" else Path
-            node.create_subscription(kind, f"/visualizer/{name}", messages.append, 10)
+        self.look()
         self.joint_states = node.create_publisher(JointState, "joint_states", 10)
         self.states = node.create_publisher(
             ControllerState, "inverse_dynamics/controller_state", 10
         )
         self.cycle = 0
         self.model = ""
+
+    def look(self) -> None:
+        for name, messages in self.seen.items():
+            kind = MarkerArray if name == "markers" else Path
+            self.node.create_subscription(kind, f"/visualizer/{name}", messages.append, 10)
 
     def newest(self, namespace: str) -> list[Marker]:
         """Markers of a kind in the newest picture."""
@@ -224,6 +227,23 @@ def test_pictures_come_no_faster_than_asked(bench):
     bench.show_until(lambda: len(bench.seen["markers"]) >= 40)
     # At the rate by default, and ten that a queue may have held.
     assert len(bench.seen["markers"]) <= 15.0 * (time.monotonic() - start) + 11
+
+
+def test_nothing_is_listened_to_while_nobody_looks(folder):
+    with running(f'files.directories:=["{folder}"]') as bench:
+
+        def listeners() -> int:
+            topics = ("joint_states", "inverse_dynamics/controller_state")
+            return sum(bench.node.count_subscribers(topic) for topic in topics)
+
+        bench.show_until(lambda: bench.newest("torque pd") and bench.newest("arm"))
+        assert listeners() == 2
+        for subscription in list(bench.node.subscriptions):
+            bench.node.destroy_subscription(subscription)
+        bench.show_until(lambda: listeners() == 0)
+        bench.look()
+        bench.seen["markers"].clear()
+        bench.show_until(lambda: bench.newest("torque pd") and bench.newest("arm"))
 
 
 def test_the_arm_may_be_left_to_a_robot_model():

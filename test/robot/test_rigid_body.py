@@ -11,6 +11,7 @@ import pytest
 
 from ilr_dynamics.exceptions import RobotDescriptionError
 from ilr_dynamics.robot.description import load_description
+from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 from ilr_dynamics.robot.mujoco_model import build_mujoco_model
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
@@ -350,3 +351,13 @@ def test_gravity_columns_are_the_weight_however_the_base_is_turned(robot):
         q = random.uniform(description.position_lower, description.position_upper)
         expected = pinocchio.computeGeneralizedGravity(turned, data, q)
         np.testing.assert_allclose(rigid.gravity_columns(q) @ gravity, expected, atol=1e-12)
+
+
+def test_arm_that_is_mounted_otherwise_has_its_weight_in_every_model():
+    gravity = [3.0, -4.0, 5.0]
+    standing, leaning = load_description("wam4"), load_description("wam4", gravity=gravity)
+    q = np.array([0.3, -0.5, 0.2, 1.1])
+    columns = RigidBodyModel(standing).gravity_columns(q)
+    np.testing.assert_allclose(RigidBodyModel(leaning).gravity(q), columns @ gravity, atol=1e-12)
+    np.testing.assert_array_equal(build_mujoco_model(leaning, timestep=0.001).opt.gravity, gravity)
+    np.testing.assert_array_equal(IdentifiedDynamics.from_description(leaning).gravity, gravity)

@@ -35,6 +35,7 @@ from ilr_dynamics.nodes.shared.realtime import ScheduledCollector
 from ilr_dynamics.nodes.shared.rivals import RivalWatch, other_controllers
 from ilr_dynamics.robot.description import RobotDescription
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
+from ilr_dynamics.robot.urdf_text import root_link
 
 __all__ = ["ControlLoop"]
 
@@ -80,7 +81,9 @@ class ControlLoop:
         log: EventLog,
     ) -> None:
         joints = settings.limits.joints
-        self.report = LoopReport(node, joints, values["controller_state.decimation"], log)
+        self.report = LoopReport(
+            node, joints, root_link(description), values["controller_state.decimation"], log
+        )
         self.report.controller, self.report.fallback = settings.controller, settings.fallback
         self._node = node
         self._active = False

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from builtin_interfaces.msg import Time
 from rclpy.lifecycle import LifecycleNode
+from rclpy.logging import LoggingSeverity
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import Command, JointLimits, Mode
@@ -44,6 +45,8 @@ class LoopReport:
         Node of the topic.
     joints : sequence of str
         Joints in the order of the arrays.
+    frame : str
+        First link of the arm.
     decimation : int
         Number of cycles from one controller state to the next.
     log : EventLog
@@ -57,14 +60,19 @@ class LoopReport:
     """
 
     def __init__(
-        self, node: LifecycleNode, joints: Sequence[str], decimation: int, log: EventLog
+        self,
+        node: LifecycleNode,
+        joints: Sequence[str],
+        frame: str,
+        decimation: int,
+        log: EventLog,
     ) -> None:
         self.statistics = LoopStatistics()
         self.events = LoopEvents(log)
         self.decimation = decimation
         self.controller = self.model = self.fallback = ""
         self._cycles = 0
-        self._message = StateMessage(joints)
+        self._message = StateMessage(joints, frame)
         self._node = node
         self._publisher = node.create_lifecycle_publisher(
             ControllerState, "~/controller_state", qos.STATUS
@@ -139,13 +147,16 @@ class StateMessage:
     ----------
     joints : sequence of str
         Names in the order of the arrays.
+    frame : str
+        First link of the arm, for the header.
     """
 
-    def __init__(self, joints: Sequence[str]) -> None:
+    def __init__(self, joints: Sequence[str], frame: str = "") -> None:
         zeros = array("d", bytes(8 * len(joints)))
         self.message = ControllerState(
             joint_names=list(joints), **dict.fromkeys(_PER_JOINT, zeros)
         )
+        self.message.header.frame_id = frame
         # Views of the message's memory: writing to them allocates nothing.
         self._values = {name: np.frombuffer(getattr(self.message, name)) for name in _PER_JOINT}
 
@@ -219,16 +230,19 @@ class LoopEvents:
 
     def refused(self, reason: str) -> None:
         """Log that a joint state was not answered."""
-        self._log.warning("joint state", f"joint state not answered: {reason}")
+        # Of any number of reasons, what varies comes later than the second word.
+        kind = " ".join(["joint state not answered:", *reason.split()[:2]])
+        self._log.recurring(kind, f"joint state not answered: {reason}")
 
     def velocity_missing(self, cutoff: float) -> None:
         """Log that a joint state has no velocities."""
-        self._log.info(
-            "velocity",
+        self._log.recurring(
+            "joint state without velocities",
             lambda: (
                 "joint states have no velocities: positions are differentiated, with a low-pass "
                 f"of {cutoff:g} Hz (velocity_filter.cutoff)"
             ),
+            LoggingSeverity.INFO,
         )
 
     def velocity_wrong(self, verdict: str, cutoff: float) -> None:
@@ -241,12 +255,14 @@ class LoopEvents:
 
     def saturated(self, command: Command, limits: JointLimits) -> None:
         """Log that a torque is at its limit."""
-        self._log.warning("torque limit", lambda: _saturation(command, limits))
+        self._log.recurring("torque at its limit", lambda: _saturation(command, limits))
 
     def trust(self, command: Command, fallback: str) -> None:
         """Log if the learned torque is too uncertain, so that the fallback is used."""
         if command.feedforward.gate < TRUSTED:
-            self._log.warning("trust", lambda: _distrust(command, fallback))
+            self._log.recurring(
+                "learned torque too uncertain", lambda: _distrust(command, fallback)
+            )
 
     def mode(self, mode: Mode, fault: str) -> None:
         """

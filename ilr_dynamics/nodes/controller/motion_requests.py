@@ -84,8 +84,8 @@ class MotionRequests:
             f"trajectory of {len(path.times)} points and {path.end:.2f} s accepted",
         )
         if path.stops_at_every_point:
-            self._log.warning(
-                "stops on the way",
+            self._log.recurring(
+                "trajectory that stops at each point",
                 f"the arm stops at each of the trajectory's {len(path.times)} points, as their "
                 "velocities are all zero: expected those of the motion, or none at all with "
                 "trajectory.allow_linear",

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -24,7 +24,7 @@ from ilr_dynamics.robot.joint_motion import JointMotion
 __all__ = [
     "JointStateReader",
     "TorqueCommand",
-    "diagnostic_array",
+    "diagnostic_status",
     "seconds",
     "sender",
     "torque_command",
@@ -176,34 +176,34 @@ def trajectory_message(joints: Sequence[str], motion: JointMotion) -> JointTraje
     return message
 
 
-def diagnostic_array(
-    name: str, hardware: str, level: bytes, message: str, values: Mapping[str, str]
-) -> DiagnosticArray:
+def diagnostic_status(
+    node: str, group: str, hardware: str, status: tuple[bytes, str], values: Mapping[str, str]
+) -> DiagnosticStatus:
     """
-    Return a message with one status.
+    Return the status of a part of a node, under a name as diagnostic_updater gives it.
 
     Parameters
     ----------
-    name : str
-        Name of the node.
+    node : str
+        Full name of the node.
+    group : str
+        Part of the node.
     hardware : str
         Identity of the arm.
-    level : bytes
-        One of DiagnosticStatus's constants.
-    message : str
-        Short text.
+    status : tuple of bytes and str
+        One of DiagnosticStatus's constants, and a short text.
     values : mapping of str to str
         Details.
 
     Returns
     -------
-    DiagnosticArray
+    DiagnosticStatus
     """
-    status = DiagnosticStatus(
-        name=name,
+    level, message = status
+    return DiagnosticStatus(
+        name=f"{node.lstrip('/')}: {group}",
         hardware_id=hardware,
         level=level,
         message=message,
         values=[KeyValue(key=key, value=value) for key, value in values.items()],
     )
-    return DiagnosticArray(status=[status])

@@ -1,13 +1,14 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Process of a node: transport, start of ROS with checked arguments, end on a signal."""
+"""Process of a node: start of ROS with checked arguments, end on a signal."""
 
 from __future__ import annotations
 
-import os
+import faulthandler
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from types import FrameType
@@ -18,50 +19,26 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from ilr_dynamics.exceptions import IlrDynamicsError
-from ilr_dynamics.nodes.parameter_file import check_names
+from ilr_dynamics.nodes.parameter_file import check_lists, check_names
 from ilr_dynamics.nodes.parameter_table import ParameterRow
+from ilr_dynamics.nodes.shared.fast_dds import prepare_fast_dds
 
 __all__ = [
     "StopRequest",
-    "avoid_shared_memory",
+    "limited_end",
     "run_program",
-    "shared_memory_warning",
     "spin",
     "start_ros",
 ]
 
 # Longest time until a signal is handled, s.
 _SPIN_PERIOD = 0.1
+# Longest time in which a node ends once its work is done, s.
+_END_TIMEOUT = 20.0
 # Of an error of rcl, which goes on with lines of its source files.
 _PLACE = ", at "
 _MIXED_LIST = "Sequence should be of same type"
-_SHARED_MEMORY = "/dev/shm/fastdds"
-
-
-def avoid_shared_memory() -> None:
-    """
-    Restrict Fast DDS to UDP, unless the environment selects transports; before `rclpy.init`.
-
-    When Fast DDS first sends to a port of its shared memory, as to each process that joins, and
-    the last owner of the port was killed, ``publish`` blocks for 0.33 s, up to three times, to
-    check whether the port is alive. With UDP it does not block.
-
-    Other middlewares do not read the variable. With ``ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST``
-    ROS 2 adds shared memory nevertheless.
-    """
-    os.environ.setdefault("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")
-
-
-def shared_memory_warning() -> str:
-    """Return a warning if this process, which has a node, uses Fast DDS's shared memory, or ""."""
-    if _SHARED_MEMORY not in Path("/proc/self/maps").read_text():
-        return ""
-    return (
-        "Fast DDS sends through shared memory, where a process that was killed can hold up "
-        "torques for 0.33 s and more: expected FASTDDS_BUILTIN_TRANSPORTS to be UDPv4 and "
-        "ROS_AUTOMATIC_DISCOVERY_RANGE not to be LOCALHOST; config/fastdds_this_machine.xml "
-        "says how to stay on this machine without it"
-    )
+_WHERE_MIXED = "parameter override rule: '-p "
 
 
 def start_ros(node: str, table: Sequence[ParameterRow], arguments: list[str] | None) -> bool:
@@ -82,17 +59,24 @@ def start_ros(node: str, table: Sequence[ParameterRow], arguments: list[str] | N
     bool
         Whether that was possible; else the log says why it was not.
     """
-    given = sys.argv if arguments is None else arguments
+    prepare_fast_dds()
+    words = sys.argv if arguments is None else arguments
+    full_name = _full_name(node, words)
     try:
-        for option, file in pairwise(given):
+        for option, file in pairwise(words):
             if option == "--params-file":
-                check_names(Path(file), _full_name(node, given), table)
+                check_names(Path(file), full_name, table)
+                check_lists(Path(file), full_name, table)
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
     # Errors of rcl are of the latter kind.
     except (IlrDynamicsError, RuntimeError) as error:
         text = str(error).partition(_PLACE)[0]
         if _MIXED_LIST in text:
-            text += "; expected numbers of one type: write 80.0, not 80"
+            given = text.partition(_WHERE_MIXED)[2].partition("'. ")[0] or text
+            text = (
+                f"{given} has integers and floats in one list; expected numbers of one type: "
+                "write 80.0, not 80"
+            )
         rclpy.logging.get_logger(node).error(f"not started: {text}")
         return False
     return True
@@ -163,6 +147,26 @@ def run_program(
         return 1
     finally:
         rclpy.shutdown()
+
+
+@contextmanager
+def limited_end(timeout: float = _END_TIMEOUT) -> Iterator[None]:
+    """
+    Destroy a node in a ``with`` block; if it takes too long, print a traceback and exit with 1.
+
+    Fast DDS can wait for itself for ever when endpoints are destroyed (docs/architecture.md), and
+    the process would then handle no further signal.
+
+    Parameters
+    ----------
+    timeout : float
+        Longest time of the block, s.
+    """
+    faulthandler.dump_traceback_later(timeout, exit=True)
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def spin(node: Node, stop: StopRequest, is_done: Callable[[], bool] = lambda: False) -> None:

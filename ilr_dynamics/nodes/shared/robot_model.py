@@ -11,7 +11,8 @@ from typing import Any
 
 from ilr_dynamics.nodes.parameter_file import read_complete_parameters
 from ilr_dynamics.nodes.parameters import VISUALIZER, joints_in_messages
-from ilr_dynamics.robot.description import RobotDescription, load_description
+from ilr_dynamics.nodes.shared.robot_description import FROM_ROS
+from ilr_dynamics.robot.description import STANDING, RobotDescription, load_description
 from ilr_dynamics.robot.urdf_text import root_link, urdf_text
 
 __all__ = ["DESCRIPTION_TOPIC", "RobotModel", "load_arm", "read_robot_model"]
@@ -27,7 +28,8 @@ def load_arm(values: Mapping[str, Any], warn: Callable[[str], object]) -> RobotD
     Parameters
     ----------
     values : mapping
-        Values of the parameters ``robot`` and ``tool_frame``.
+        Values of the parameters ``robot``, as `PublishedArm.with_file` returns it, ``tool_frame``
+        and, if the node has it, ``gravity``.
     warn : callable
         Takes each text that says what was put up with.
 
@@ -36,7 +38,9 @@ def load_arm(values: Mapping[str, Any], warn: Callable[[str], object]) -> RobotD
     RobotDescriptionError
         If it cannot be loaded (`load_description`).
     """
-    description = load_description(values["robot"], values["tool_frame"])
+    description = load_description(
+        values["robot"], values["tool_frame"], values.get("gravity", STANDING)
+    )
     for text in description.warnings:
         warn(text)
     return description
@@ -78,7 +82,7 @@ def read_robot_model(
     -------
     RobotModel or None
         None if the visualizer's frame is not the arm's first link: RViz would not know the
-        transform between them.
+        transform between them. None too if another robot_state_publisher has the arm.
 
     Raises
     ------
@@ -89,6 +93,8 @@ def read_robot_model(
     """
     node = f"{namespace.rstrip('/')}/visualizer"
     values = read_complete_parameters(parameter_files, node, VISUALIZER)
+    if values["robot"] == FROM_ROS:
+        return None
     if prefix:
         values["prefix"] = prefix
     description = load_description(values["robot"], values["tool_frame"])

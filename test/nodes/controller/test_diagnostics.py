@@ -8,6 +8,14 @@ import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
 
 from ilr_dynamics.control import Mode
+from ilr_dynamics.nodes.controller.diagnostic_groups import (
+    JOINT_STATES,
+    LOOP,
+    MODEL,
+    grouped,
+    joint_state_status,
+    model_status,
+)
 from ilr_dynamics.nodes.controller.diagnostics import (
     LoopState,
     LoopStatistics,
@@ -188,6 +196,47 @@ def test_joint_states_that_are_wrong_are_a_warning(busy, state, lag, kind, text)
     state = replace(TRACKING, **state)
     assert input_warnings(state, busy, lag) == {kind: text}
     assert loop_status(state, busy, lag) == (DiagnosticStatus.WARN, f"tracking, {text}")
+
+
+def test_values_are_grouped(busy):
+    values = {"controller": "ilr", "model": "/m.npz", "joint states: rate [times]": "3"}
+    groups = grouped({**busy.summary(0.2), **values, "torque at its limit [times]": "4"})
+    assert list(groups) == [LOOP, JOINT_STATES, MODEL]
+    assert {"controller", "rate [Hz]", "loop time median [ms]"} <= set(groups[LOOP])
+    assert "torque at its limit [times]" in groups[LOOP]
+    assert {"largest gap [ms]", "joint states: rate [times]"} <= set(groups[JOINT_STATES])
+    assert {"model", "gate mean"} <= set(groups[MODEL])
+
+
+@pytest.mark.parametrize(
+    ("state", "figures", "level", "text"),
+    [
+        ({}, {}, DiagnosticStatus.OK, "answered"),
+        ({"active": False}, {}, DiagnosticStatus.OK, "not active"),
+        ({}, {"loop_times": []}, DiagnosticStatus.WARN, "none"),
+        (
+            {"publishers": 2},
+            {"unusable": 4},
+            DiagnosticStatus.WARN,
+            "4 not answered, 2 publishers of joint states",
+        ),
+    ],
+)
+def test_joint_states_have_a_status_of_their_own(busy, state, figures, level, text):
+    for name, value in figures.items():
+        setattr(busy, name, value)
+    assert joint_state_status(replace(TRACKING, **state), busy, None) == (level, text)
+
+
+def test_model_has_a_status_of_its_own(busy):
+    assert model_status(TRACKING, busy, "/m.npz") == (DiagnosticStatus.OK, "used")
+    busy.gates = [0.4] * 100
+    assert model_status(TRACKING, busy, "/m.npz") == (DiagnosticStatus.WARN, "not trusted")
+    busy.gates = []
+    assert model_status(TRACKING, busy, "/m.npz")[1] == "loaded, not used"
+    assert model_status(TRACKING, busy, "") == (DiagnosticStatus.OK, "none")
+    state = replace(TRACKING, without_model=True)
+    assert model_status(state, busy, "") == (DiagnosticStatus.WARN, "no model is loaded")
 
 
 def test_joint_states_may_be_a_little_rare_and_late(busy):

@@ -221,16 +221,17 @@ class Bench:
     def diagnosis(self, moving=True):
         """Level, text and values of a whole period from now on."""
         for _ in range(10):
-            status = self._next_status(moving)
+            statuses = self._next_statuses(moving)
+            status = statuses[0]
             # Beside a busy program the arm may come to no cycle of its own for a whole period.
             if not (moving and "no joint states" in status.message):
                 break
         # Time here is not that of the node's clock.
         message = CLOCK_WARNING.sub("", status.message)
         level = DiagnosticStatus.OK if message in MODES else status.level
-        return level, message, {item.key: item.value for item in status.values}
+        return level, message, {item.key: item.value for of in statuses for item in of.values}
 
-    def _next_status(self, moving):
+    def _next_statuses(self, moving):
         # Those of before may still be on their way; all carry a simulated time that stands still.
         now = 0.0 if "use_sim_time" in self._changed else time.time()
         self.diagnostics.clear()
@@ -239,8 +240,7 @@ class Bench:
                 self.cycle()
             else:
                 self.spin(0.05)
-        (status,) = self.diagnostics[-1].status
-        return status
+        return self.diagnostics[-1].status
 
     def follow_eight(self) -> np.ndarray:
         """Approach the path, track it and return its errors, (n, n_joints)."""

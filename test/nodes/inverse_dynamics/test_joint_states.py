@@ -14,6 +14,7 @@ from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
+from ilr_dynamics.nodes.controller.diagnostic_groups import JOINT_STATES, LOOP, MODEL
 from ilr_dynamics_msgs.msg import ControllerState
 
 
@@ -22,6 +23,7 @@ def test_each_state_is_answered_with_its_own_stamp_and_state(arm):
     assert list(torque.name) == arm.joints
     state = arm.state()
     assert list(state.joint_names) == arm.joints
+    assert state.header.frame_id == "base"
     np.testing.assert_allclose(
         np.array(state.feedforward_torque) + state.pd_torque, state.commanded_torque
     )
@@ -131,6 +133,11 @@ def test_diagnostics_say_how_the_loop_does(arm):
     assert arm.set_parameters(controller="ilr").successful
     level, text, _ = arm.diagnosis()
     assert (level, text) == (DiagnosticStatus.WARN, "holding, no model is loaded")
+    found = {status.name: status for status in arm.diagnostics[-1].status}
+    assert list(found) == [f"inverse_dynamics: {group}" for group in (LOOP, JOINT_STATES, MODEL)]
+    assert found[f"inverse_dynamics: {MODEL}"].message == "no model is loaded"
+    assert {item.key for item in found[f"inverse_dynamics: {MODEL}"].values} >= {"learner"}
+    assert all(status.hardware_id == "wam4" for status in found.values())
 
 
 @pytest.mark.parametrize("cycle", [CYCLE, 0.5 * CYCLE])
@@ -145,9 +152,9 @@ def test_feed_forward_of_a_motion_is_prepared_at_the_rate_of_the_driver(arm, cyc
         while not arm.diagnostics:
             arm.cycle()
             arm.time += cycle - CYCLE
-        (status,) = arm.diagnostics[0].status
-        assert status.message.startswith("tracking")
-        values = {item.key: item.value for item in status.values}
+        statuses = arm.diagnostics[0].status
+        assert statuses[0].message.startswith("tracking")
+        values = {item.key: item.value for status in statuses for item in status.values}
         waited = values["cycles that waited for the feed-forward"]
         rate = float(values["rate by stamps [Hz]"])
     assert int(values["cycles with a prepared feed-forward"]) > 10

@@ -76,6 +76,11 @@ def test_stop_and_hold_are_answered_in_every_state_of_the_life_cycle(bench):
             "supervision.input_timeout is 99.0; expected a float from 0.001 to 10 s",
         ),
         ("gains.kp:=stiff", "gains.kp is 'stiff'; expected floats, one per joint"),
+        (
+            "gains.kp:=[80, 90.0]",
+            "not started: gains.kp:=[80, 90.0] has integers and floats in one list; expected "
+            "numbers of one type: write 80.0, not 80",
+        ),
         ("gains.kp:=[80, 90]", "gains.kp is [80, 90]; expected floats, one per joint"),
         ("gains.kd:=[-1.0]", "gains.kd is [-1.0]; expected floats"),
         (
@@ -96,7 +101,11 @@ def test_node_does_not_start_with_parameters_out_of_range(value, text):
 @pytest.mark.parametrize(
     ("old", "new", "texts"),
     [
-        ("[77.0, 160.0", "[77, 160.0", ["file.yaml", "line_num", "write 80.0, not 80"]),
+        (
+            "[77.0, 160.0",
+            "[77, 160.0",
+            ["limits.torque in", "file.yaml is [77, 160.0, ", "write 77.0, not 77"],
+        ),
         (
             "kp: [",
             "ki: 1.0\n      kp: [",

@@ -81,7 +81,7 @@ class Observer:
         self.trajectories = node.create_publisher(JointTrajectory, f"{NODE}/joint_trajectory", 1)
 
     def note_diagnostics(self, message: DiagnosticArray) -> None:
-        (status,) = message.status
+        status = message.status[0]
         self.diagnostics[status.name] = status.message
 
     def spin(self, until, timeout=120.0) -> None:
@@ -204,8 +204,10 @@ def test_arm_tracks_an_eight_brakes_without_torques_and_its_processes_end_on_a_s
 
     observer.change_state(Transition.TRANSITION_DEACTIVATE)
     observer.spin(lambda: not any(observer.newest_torque()))
-    observer.spin(lambda: observer.diagnostics.get(SIMULATOR) == "brakes on")
-    observer.spin(lambda: observer.diagnostics.get(NODE) == "not active")
+    observer.spin(lambda: observer.diagnostics.get("wam_simulator: driver") == "brakes on")
+    observer.spin(
+        lambda: observer.diagnostics.get("inverse_dynamics: control loop") == "not active"
+    )
 
     # Last, as nothing is left: while torques go out the processes end on a signal.
     observer.change_state(Transition.TRANSITION_ACTIVATE)

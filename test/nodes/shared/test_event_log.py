@@ -4,22 +4,74 @@
 
 import fcntl
 import os
-import time
 from contextlib import contextmanager
 
-from rclpy.logging import get_logger
+import pytest
+from rclpy.logging import LoggingSeverity, get_logger
 
+from ilr_dynamics.nodes.shared import event_log
 from ilr_dynamics.nodes.shared.event_log import EventLog
 
 
-def test_event_that_goes_on_is_one_line_a_second_with_a_count(log, lines):
+@pytest.fixture
+def clock(monkeypatch):
+    """The log's clock, which a test moves on."""
+    clock = Clock()
+    monkeypatch.setattr(event_log, "time", clock)
+    return clock
+
+
+class Clock:
+    def __init__(self):
+        self.now = 1000.0
+
+    def monotonic(self):
+        return self.now
+
+
+def test_problem_that_goes_on_is_one_line_a_second_with_a_count(clock, log, lines):
     for _ in range(40):
         log.warning("late", "a state is late")
         log.error("bad", "a state is bad")
     assert lines() == ["a state is late", "a state is bad"]
-    time.sleep(1.01)
+    clock.now += 1.01
     log.warning("late", "a state is late again")
     assert lines() == ["a state is late again (39 more like this meanwhile)"]
+
+
+def test_normal_operation_is_two_lines_of_each_kind_in_two_minutes(clock, log, lines):
+    for pass_ in range(5):
+        log.info("accepted", f"trajectory {pass_}")
+        log.info("mode", f"tracking {pass_}")
+        clock.now += 22.0
+    assert lines() == ["trajectory 0", "tracking 0", "trajectory 1", "tracking 1"]
+    clock.now += 10.0
+    log.info("accepted", "trajectory 5")
+    assert lines() == ["trajectory 5 (3 more like this meanwhile)"]
+
+
+def test_condition_that_recurs_is_said_once_and_counted(clock, log, lines):
+    for _ in range(1000):
+        log.recurring("rate", lambda: "joint states are rare")
+        log.recurring("brakes", "brakes on", LoggingSeverity.ERROR)
+        clock.now += 0.5
+    said = "; more like this are counted in /diagnostics"
+    assert lines() == [f"joint states are rare{said}", f"brakes on{said}"]
+    assert log.counts == {"brakes": "1000", "rate": "1000"}
+
+
+def test_condition_that_was_absent_for_a_minute_is_news(clock, log, lines):
+    for absence in (0.0, 59.0, 61.0):
+        clock.now += absence
+        log.recurring("rate", f"rare after {absence:.0f} s")
+    assert [line.split(";")[0] for line in lines()] == ["rare after 0 s", "rare after 61 s"]
+
+
+def test_text_of_a_condition_is_made_only_for_its_line(log):
+    made = []
+    for _ in range(3):
+        log.recurring("rate", lambda: made.append(1) or "rare")
+    assert len(made) == 1
 
 
 @contextmanager

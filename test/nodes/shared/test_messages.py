@@ -12,7 +12,7 @@ from std_msgs.msg import Float64MultiArray
 from ilr_dynamics.exceptions import InvalidDataError
 from ilr_dynamics.nodes.shared.messages import (
     JointStateReader,
-    diagnostic_array,
+    diagnostic_status,
     seconds,
     sender,
     torque_command,
@@ -109,8 +109,9 @@ def test_torque_goes_out_as_plain_array():
 
 
 def test_status_carries_name_level_and_values():
-    message = diagnostic_array("/node", "wam4", DiagnosticStatus.WARN, "text", {"a": "1"})
-    (status,) = message.status
-    assert (status.name, status.hardware_id, status.message) == ("/node", "wam4", "text")
+    found = (DiagnosticStatus.WARN, "text")
+    status = diagnostic_status("/left/node", "loop", "wam4", found, {"a": "1"})
+    assert (status.name, status.hardware_id) == ("left/node: loop", "wam4")
+    assert status.message == "text"
     assert status.level == DiagnosticStatus.WARN
     assert [(item.key, item.value) for item in status.values] == [("a", "1")]
