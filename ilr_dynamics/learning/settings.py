@@ -46,11 +46,6 @@ class LearningSettings:
         arm's namespace.
     command_topic : str or None
         Topic of the commanded torques in recordings (`read_recording`), likewise.
-    namespace : str
-        ROS namespace of the arm's topics, where a recording does not say another.
-    prefix : str
-        What the joints' names begin with in messages, where a recording does not say another: of
-        two arms alike each learns from recordings of both.
     model : mapping
         Parameters of `ILR`.
     samples : SampleSettings
@@ -72,14 +67,17 @@ class LearningSettings:
     directories : tuple of str or None
         Allowed directories of recordings and snapshots that requests name (`resolve_allowed`);
         None: any.
+    namespace : str
+        ROS namespace of the arm's topics, where a recording does not say another.
+    prefix : str
+        What the joints' names begin with in messages, where a recording does not say another: of
+        two arms alike each learns from recordings of both.
     """
 
     joint_names: tuple[str, ...]
     driver_compensates_gravity: bool = False
     state_topic: str = "/joint_states"
     command_topic: str | None = "/joint_torque_command"
-    namespace: str = "/"
-    prefix: str = ""
     model: Mapping[str, Any] = field(default_factory=dict)
     samples: SampleSettings = SampleSettings()
     limits: BagLimits = BagLimits()
@@ -88,6 +86,8 @@ class LearningSettings:
     gravity: tuple[float, ...] = STANDING
     effective_samples: bool = True
     directories: tuple[str, ...] | None = None
+    namespace: str = "/"
+    prefix: str = ""
 
     def __post_init__(self) -> None:
         """Check names and directories."""
