@@ -22,7 +22,7 @@ from ilr_dynamics.robot.plant import Measurement, WamPlant
 from ilr_dynamics.robot.plant_config import PlantConfig
 from ilr_dynamics.robot.plant_inverse import PlantInverse
 
-__all__ = ["PLANTS", "HosePlant", "LuGrePlant", "hard_arm", "perfect_inverse"]
+__all__ = ["PLANTS", "hard_arm", "perfect_inverse"]
 
 # Deflection at which a joint slips, rad; share of critical damping of its bristles, and the speed
 # at which that has gone, rad/s.
@@ -67,10 +67,32 @@ class LuGrePlant(WamPlant):
 
 
 class HosePlant(WamPlant):
-    """Arm that a hose pulls at its last body."""
+    """Arm that a hose pulls at its last body; its joints carry what the hose does not."""
+
+    def _physics_step(self, torque: FloatArray) -> None:
+        super()._physics_step(torque)
+        self._load -= hose_torque(self._model, self._data)
 
     def _passive_torque(self) -> FloatArray:
         return hose_torque(self._model, self._data)
+
+
+class HoseInverse(PlantInverse):
+    """Inverse dynamics of the arm that a hose pulls, with friction by what its joints carry."""
+
+    def __init__(self, plant: WamPlant) -> None:
+        super().__init__(plant)
+        self._model = plant._model
+        self._data = mujoco.MjData(self._model)
+
+    def _load(
+        self, position: FloatArray, velocity: FloatArray, acceleration: FloatArray
+    ) -> FloatArray:
+        self._data.qpos[:] = position
+        mujoco.mj_kinematics(self._model, self._data)
+        mujoco.mj_comPos(self._model, self._data)
+        hose = hose_torque(self._model, self._data)
+        return super()._load(position, velocity, acceleration) - hose
 
 
 def hose_torque(model: mujoco.MjModel, data: mujoco.MjData) -> FloatArray:
@@ -98,16 +120,6 @@ def hard_arm(plant: str, seed: int) -> Arm:
 
 def perfect_inverse(arm: Arm) -> Callable[[FloatArray], FloatArray]:
     """Return the best inverse known, for inputs [q, qd, qdd]; LuGre's joints do not give way."""
-    inverse = PlantInverse(arm.plant)
-    if not isinstance(arm.plant, HosePlant):
-        return lambda x: inverse(*np.split(x, 3))
-    model = arm.plant._model
-    data = mujoco.MjData(model)
-
-    def with_hose(x: FloatArray) -> FloatArray:
-        data.qpos[:] = np.split(x, 3)[0]
-        mujoco.mj_kinematics(model, data)
-        mujoco.mj_comPos(model, data)
-        return inverse(*np.split(x, 3)) - hose_torque(model, data)
-
-    return with_hose
+    kind = HoseInverse if isinstance(arm.plant, HosePlant) else PlantInverse
+    inverse = kind(arm.plant)
+    return lambda x: inverse(*np.split(x, 3))

@@ -11,16 +11,21 @@ from typing import Any, Protocol
 
 import numpy as np
 from _simulated_motion import Arm
-from ament_index_python.packages import get_package_share_directory
 
 from ilr_dynamics.arrays import FloatArray
-from ilr_dynamics.control import FeedForwardTorque, Reference
+from ilr_dynamics.control import (
+    FeedForward,
+    FeedForwardTorque,
+    Reference,
+    RigidBodyFeedForward,
+)
+from ilr_dynamics.control.feedforward import Predictor
 from ilr_dynamics.learning import LearningSettings, learn
 from ilr_dynamics.learning.prior import INFERENCE, PRIOR_ALONE, with_settings
 from ilr_dynamics.learning.recording_weights import recording_weights
 from ilr_dynamics.nodes.parameter_file import read_complete_parameters
 from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS
-from ilr_dynamics.nodes.settings import learning_settings
+from ilr_dynamics.nodes.settings import ControlSettings, learning_settings
 from ilr_dynamics.recording import Samples
 from ilr_dynamics.regression import HILR, TwoLevelPrior
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
@@ -36,7 +41,9 @@ from ilr_dynamics.robot.dynamics_regressor import (
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 from ilr_dynamics.robot.parameter_posterior import parameter_posterior
 
-__all__ = ["LEARNERS", "LearnedTorque", "Learner", "make_learner"]
+__all__ = ["LEARNERS", "LearnedTorque", "Learner", "make_learner", "product_feedforward"]
+
+REPOSITORY = Path(__file__).resolve().parents[1]
 
 # Lower components share the width of their upper one, which more samples know better: they reach
 # less far beside the recorded path, where the desired one is. With the concentrations of a model
@@ -74,15 +81,15 @@ class LocalModels:
 
     def __init__(self, settings: LearningSettings) -> None:
         self._settings = settings
-        self._model: MixtureRegressor | None = None
+        self.model: MixtureRegressor | None = None
 
     def learn(self, X: FloatArray, Y: FloatArray, **changes: Any) -> None:
         """Learn as the service does; changes are parameters of the model for this call."""
         joints = self._settings.joint_names
         samples = Samples(np.arange(len(X)) * 0.01, X, Y, joints, False, {})
         settings = replace(self._settings, model={**self._settings.model, **changes})
-        self._model, _ = learn(samples, settings, self._model)
-        self._predictor = self._model.predictor()
+        self.model, _ = learn(samples, settings, self.model)
+        self._predictor = self.model.predictor()
 
     def predict_one(self, x: FloatArray) -> FloatArray:
         """Expected torque."""
@@ -177,14 +184,23 @@ class Identified:
         return self._regressor(X)[:, :, : self._indices.shape[1]]
 
 
+def _parameters(arm: Arm) -> dict[str, Any]:
+    """Return the values of all parameters that the node has by the arm's file."""
+    file = REPOSITORY / "config" / f"{arm.description.name}.yaml"
+    return read_complete_parameters([file], "/inverse_dynamics", INVERSE_DYNAMICS)
+
+
 def _settings(arm: Arm, model: Mapping[str, Any], **others: Any) -> LearningSettings:
     """Return the node's settings for an arm, with these changes."""
-    share = Path(get_package_share_directory("ilr_dynamics"))
-    file = share / "config" / f"{arm.description.name}.yaml"
-    settings = learning_settings(
-        read_complete_parameters([file], "/inverse_dynamics", INVERSE_DYNAMICS)
-    )
+    settings = learning_settings(_parameters(arm))
     return replace(settings, model={**settings.model, **model}, **others)
+
+
+def product_feedforward(arm: Arm, predictor: Predictor) -> FeedForward:
+    """Return what the node makes of a model: gate and fallback as the arm's file has them."""
+    values = {**_parameters(arm), "controller": "ilr"}
+    settings = ControlSettings.from_values(values, arm.description)
+    return settings.feedforward(RigidBodyFeedForward(arm.model), predictor)
 
 
 def make_learner(name: str, arm: Arm, **model: Any) -> Learner:

@@ -7,12 +7,14 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Protocol
 
 import _peers
 import numpy as np
+from _intervals import LEVEL
 from _real_data_sets import DataSet
-from scipy.stats import t
+from scipy.stats import norm, t
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.regression import (
@@ -25,10 +27,11 @@ from ilr_dynamics.regression import (
     TwoLevelPrior,
     effective_sample_weights,
 )
-from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 
-__all__ = ["CONFIGURATION", "Model", "Ours", "global_model_for", "model_makers"]
+__all__ = ["OURS", "GlobalModelMaker", "Model", "Ours", "global_model_maker", "model_makers"]
+
+GlobalModelMaker = Callable[[], GlobalModel]
 
 # One configuration for all sets, chosen by tune.py. Components start narrow (a tenth of the data's
 # deviation), and many more are expected than there are: a query that is not close to one is the
@@ -44,6 +47,11 @@ SMALL = {**CONFIGURATION, "n_components": 300}
 SMALL_HIERARCHY = {
     **SMALL,
     "prior": TwoLevelPrior(concentration=0.01, input_spread=0.1, upper_concentration=100.0),
+}
+OURS: dict[str, tuple[type[ILR] | type[HILR], dict[str, object]]] = {
+    "ilr": (ILR, CONFIGURATION),
+    "ilr_300": (ILR, SMALL),
+    "hilr_300": (HILR, SMALL_HIERARCHY),
 }
 
 
@@ -68,9 +76,9 @@ class Model(Protocol):
 
 
 class Ours:
-    """ILR or HILR with a global model."""
+    """ILR or HILR."""
 
-    def __init__(self, model: ILR | HILR, effective_samples: bool) -> None:
+    def __init__(self, model: ILR | HILR, effective_samples: bool = False) -> None:
         self._model = model
         self._effective_samples = effective_samples
 
@@ -87,7 +95,7 @@ class Ours:
         return self._model.predict(X)
 
     def interval(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return self._model.predict_interval(X, 0.95)
+        return self._model.predict_interval(X, LEVEL)
 
     def predict_one(self, x: FloatArray) -> FloatArray:
         return self._predictor(x)[0]
@@ -112,7 +120,7 @@ class Identified:
     def interval(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         prediction = self._model.predict(X)
         shape = np.sqrt(np.diagonal(self._model.noise_shape) * prediction.factor[:, None])
-        half = t.ppf(0.975, self._model.dof) * shape
+        half = t.ppf(0.5 + 0.5 * LEVEL, self._model.dof) * shape
         return prediction.mean - half, prediction.mean + half
 
     def predict_one(self, x: FloatArray) -> FloatArray:
@@ -156,7 +164,8 @@ class Peer:
 
     def interval(self, X: FloatArray) -> tuple[FloatArray, FloatArray] | None:
         mean, std = self._peer.predict(X)
-        return None if std is None else (mean - 1.96 * std, mean + 1.96 * std)
+        half = None if std is None else norm.ppf(0.5 + 0.5 * LEVEL) * std
+        return None if half is None else (mean - half, mean + half)
 
     def predict_one(self, x: FloatArray) -> FloatArray:
         return self._peer.predict_one(x)
@@ -166,15 +175,16 @@ class Peer:
         return self._peer.n_experts
 
 
-def global_model_for(data: DataSet) -> GlobalModel:
-    """What predicts where no local model has data."""
-    if data.robot is None:
-        return LinearGlobalModel()
-    return IdentifiedDynamics.from_description(load_description(data.robot), gravity=data.gravity)
+def global_model_maker(data: DataSet, data_dir: Path) -> GlobalModelMaker:
+    """What makes the model that predicts where no local model has data."""
+    description = data.description(data_dir)
+    if description is None:
+        return LinearGlobalModel
+    return lambda: IdentifiedDynamics.from_description(description, gravity=data.gravity)
 
 
 def model_makers(
-    data: DataSet, names: Sequence[str] | None, effective_samples: bool
+    data: DataSet, data_dir: Path, names: Sequence[str] | None, effective_samples: bool
 ) -> dict[str, Callable[[int], Model]]:
     """
     Models by name, each made from a seed; peers that are not installed are left out.
@@ -183,25 +193,23 @@ def model_makers(
     ----------
     data
         What they are to learn.
+    data_dir
+        Folder of the recordings.
     names
         Only these; None: all.
     effective_samples
         Whether ours count samples that hardly differ as one.
     """
+    global_model = global_model_maker(data, data_dir)
 
     def ours(kind: type[ILR] | type[HILR], settings: dict[str, object]) -> Callable[[int], Model]:
         return lambda seed: Ours(
-            kind(**settings, global_model=global_model_for(data), random_state=seed),
-            effective_samples,
+            kind(**settings, global_model=global_model(), random_state=seed), effective_samples
         )
 
-    makers = {
-        "ilr": ours(ILR, CONFIGURATION),
-        "ilr_300": ours(ILR, SMALL),
-        "hilr_300": ours(HILR, SMALL_HIERARCHY),
-    }
+    makers = {name: ours(kind, settings) for name, (kind, settings) in OURS.items()}
     if data.robot is not None:
-        makers["identified"] = lambda seed: Identified(global_model_for(data))
+        makers["identified"] = lambda seed: Identified(global_model())
     kernels = SharedKernels()
     for peer in _peers.PEERS:
         if peer.available():

@@ -1,72 +1,71 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What real_data.py found out, as figures, as a table and as a picture."""
+"""What real_data.py found out, as a table and as a picture."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import numpy as np
-from _real_data_models import Model
+from _real_data_models import OURS, Model
 from _real_data_sets import Split
+from _real_data_targets import fulfilled
 from matplotlib.figure import Figure
 
-__all__ = ["draw", "print_table", "summary"]
+__all__ = ["draw", "print_table"]
 
-
-def summary(runs: dict[str, list[dict[str, object]]]) -> dict[str, object]:
-    """
-    Medians over the seeds, and the spread of the errors.
-
-    Parameters
-    ----------
-    runs
-        By protocol, what was measured with each seed.
-    """
-    figures: dict[str, object] = {"coverage": {}, "spread": {}, "mse": {}}
-    for protocol, results in runs.items():
-        errors = [result["nmse"] for result in results]
-        figures[protocol] = _rounded(np.median(errors))
-        figures["spread"][protocol] = _rounded(np.ptp(errors))
-        figures["mse"][protocol] = _rounded(np.median([result["mse"] for result in results]))
-        if "coverage" in results[0]:
-            coverage = np.median([result["coverage"] for result in results], axis=0)
-            figures["coverage"][protocol] = [_rounded(value) for value in coverage]
-    first = next(iter(runs.values()))
-    figures["seeds"] = len(first)
-    figures["components"] = first[0]["components"]
-    figures["fit_s"] = _rounded(np.median([result["fit_s"] for result in first]))
-    figures["query_us"] = _rounded(np.median([result["query_us"] for result in first]))
-    return figures
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.4g}")
+PROTOCOLS = ("interpolation", "extrapolation")
+# Width of each column of the table.
+COLUMNS = {
+    "model": 28,
+    "nMSE": 11,
+    "range": 9,
+    "MSE": 11,
+    "covered": 9,
+    "lowest": 8,
+    "score": 9,
+    "times best peer's": 30,
+    "experts": 9,
+    "fit s": 8,
+    "query us": 10,
+    "seeds": 7,
+}
 
 
 def print_table(name: str, models: dict[str, dict[str, object]]) -> None:
-    """Print the summaries of the models on one set."""
-    print(f"\n{name} (coverage of 95 % intervals: mean, lowest of an output)")
-    header = (
-        f"{'model':28}" + f"{'interpolation':>22}{'cover':>14}{'extrapolation':>22}{'cover':>14}"
-    )
-    print(header + f"{'MSE':>10}{'experts':>9}{'fit s':>8}{'query us':>10}{'seeds':>6}")
-    for model, figures in models.items():
-        cells = ""
-        for protocol in ("interpolation", "extrapolation"):
-            coverage = figures["coverage"].get(protocol)
-            error = f"{figures[protocol]:.4g}" if protocol in figures else "-"
-            if figures["spread"].get(protocol):
-                error += f" (range {figures['spread'][protocol]:.1g})"
-            cells += f"{error:>22}"
-            covered = f"{coverage[0]:.3f}, {coverage[1]:.3f}" if coverage else "-"
-            cells += f"{covered:>14}"
-        mse = figures["mse"].get("interpolation", "-")
-        experts = figures["components"] if figures["components"] is not None else "-"
-        print(
-            f"{model:28}{cells}{mse:>10}{experts:>9}{figures['fit_s']:>8.3g}"
-            f"{figures['query_us']:>10.4g}{figures['seeds']:>6}"
-        )
+    """Print the summaries of all models on one set, with their best peers."""
+    for protocol in PROTOCOLS:
+        rows = {model: figures for model, figures in models.items() if protocol in figures}
+        if rows:
+            print(f"\n{name}, {protocol}: 95 % intervals, scores in deviations of the outputs")
+            print("".join(f"{title:>{width}}" for title, width in COLUMNS.items()) + "  required")
+            for model in rows:
+                print(_row(name, protocol, model, models))
+
+
+def _row(name: str, protocol: str, model: str, models: dict[str, dict[str, object]]) -> str:
+    figures = models[model]
+    coverage = figures["coverage"].get(protocol)
+    best = figures.get("best_peer", {}).get(protocol)
+    # Experts and times are those of the first protocol.
+    is_first = protocol == next(other for other in PROTOCOLS if other in figures)
+    cells = {
+        "model": model,
+        "nMSE": f"{figures[protocol]:.4g}",
+        "range": f"{figures['spread'][protocol]:.1g}",
+        "MSE": f"{figures['mse'][protocol]:.4g}",
+        "covered": f"{coverage[0]:.3f}" if coverage else "-",
+        "lowest": f"{coverage[1]:.3f}" if coverage else "-",
+        "score": f"{figures['interval_score'][protocol]:.3f}" if coverage else "-",
+        "times best peer's": f"{best['ratio']:.3f} {best['model']}" if best else "-",
+        "experts": str(figures["components"] or "-") if is_first else "",
+        "fit s": f"{figures['fit_s']:.3g}" if is_first else "",
+        "query us": f"{figures['query_us']:.4g}" if is_first else "",
+        "seeds": str(figures["seeds"]),
+    }
+    held = fulfilled(name, protocol, model, models) if model in OURS else {}
+    verdict = ", ".join(f"{what} {'yes' if holds else 'NO'}" for what, holds in held.items())
+    return "".join(f"{cells[title]:>{width}}" for title, width in COLUMNS.items()) + f"  {verdict}"
 
 
 def draw(split: Split, model: Model, path: Path) -> None:

@@ -3,7 +3,8 @@
 """
 Motions of real and simulated arms: what to learn from and what to be tested on.
 
-Interpolation holds out every fifth row, extrapolation the last fifth of the recording.
+Interpolation holds out a fifth of the rows, neighbours in time of the others; extrapolation whole
+motions: those that the file says are new, or else the last fifth of the recording.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from _simulated_motion import inverse_dynamics_samples
 
 from ilr_dynamics.arrays import BoolArray, FloatArray
+from ilr_dynamics.robot.description import RobotDescription, load_description
 
 __all__ = ["REPOSITORY", "SETS", "DataSet", "Recording", "Split", "add_data_option"]
 
@@ -37,7 +39,7 @@ class Split:
 @dataclass(frozen=True)
 class Recording:
     """
-    One motion, in the order of time.
+    Motions, each in the order of time.
 
     Parameters
     ----------
@@ -47,35 +49,40 @@ class Recording:
         Torques, Nm.
     is_test : (n,)
         The rows that interpolation is tested on.
+    is_new_motion : (n,)
+        The rows that extrapolation is tested on.
     """
 
     X: FloatArray
     Y: FloatArray
     is_test: BoolArray
+    is_new_motion: BoolArray
 
     @classmethod
     def of_file(cls, path: Path) -> Recording:
         """Read a file of the data folder."""
         with np.load(path, allow_pickle=False) as data:
             X = np.concatenate([data["q"], data["qd"], data["qdd"]], axis=1)
-            return cls(X, data["tau"], data["is_test"].astype(bool))
+            if "is_new_motion" in data:
+                is_new_motion = data["is_new_motion"].astype(bool)
+            else:
+                is_new_motion = np.arange(len(X)) >= round(0.8 * len(X))
+            return cls(X, data["tau"], data["is_test"].astype(bool), is_new_motion)
 
     def splits(self) -> dict[str, Split]:
         """Return both protocols."""
-        X, Y, is_test, n = self.X, self.Y, self.is_test, self._n_early
         return {
-            "interpolation": Split(X[~is_test], Y[~is_test], X[is_test], Y[is_test]),
-            "extrapolation": Split(X[:n], Y[:n], X[n:], Y[n:]),
+            "interpolation": self._held_out(self.is_test),
+            "extrapolation": self._held_out(self.is_new_motion),
         }
 
     def never_tested_on(self) -> tuple[FloatArray, FloatArray]:
         """Inputs and torques of the rows that both protocols learn from."""
-        rows = np.flatnonzero(~self.is_test[: self._n_early])
+        rows = ~self.is_test & ~self.is_new_motion
         return self.X[rows], self.Y[rows]
 
-    @property
-    def _n_early(self) -> int:
-        return round(0.8 * len(self.X))
+    def _held_out(self, test: BoolArray) -> Split:
+        return Split(self.X[~test], self.Y[~test], self.X[test], self.Y[test])
 
 
 @dataclass(frozen=True)
@@ -86,7 +93,8 @@ class DataSet:
     Parameters
     ----------
     robot
-        Name of the arm's description, None if there is none.
+        Name of the arm's description in the package, or of its URDF in the data folder; None if
+        there is none.
     load
         Splits by protocol, from the path of the file.
     file
@@ -103,6 +111,21 @@ class DataSet:
     def splits(self, data_dir: Path) -> dict[str, Split]:
         """Splits by protocol."""
         return self.load(data_dir / (self.file or ""))
+
+    def missing(self, data_dir: Path) -> list[str]:
+        """Names of the files that the data folder lacks."""
+        names = [self.file, self.robot if self._has_own_urdf else None]
+        return [name for name in names if name is not None and not (data_dir / name).is_file()]
+
+    def description(self, data_dir: Path) -> RobotDescription | None:
+        """Description of the arm, None if there is none."""
+        if self.robot is None:
+            return None
+        return load_description(data_dir / self.robot if self._has_own_urdf else self.robot)
+
+    @property
+    def _has_own_urdf(self) -> bool:
+        return self.robot is not None and self.robot.endswith(".urdf")
 
 
 def _recording(path: Path) -> dict[str, Split]:
@@ -132,6 +155,9 @@ SETS = {
         "wam7", _recording, "sl_barrett_wam7_simulated.npz", UPSIDE_DOWN
     ),
     "simulated_wam4": DataSet("wam4", _simulated_wam4),
+    # Its masses are guesses.
+    "real_baxter7": DataSet("baxter_arm.urdf", _recording, "real_baxter7.npz"),
+    "real_sarcos_small": DataSet(None, _recording, "real_sarcos_small.npz"),
 }
 
 

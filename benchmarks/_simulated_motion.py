@@ -18,6 +18,7 @@ from ilr_dynamics.control import (
     RigidBodyFeedForward,
     Supervision,
     TrackingController,
+    TrackingResult,
     track,
 )
 from ilr_dynamics.recording import Recording, Samples, training_samples
@@ -27,7 +28,7 @@ from ilr_dynamics.robot.plant_config import load_plant_config
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 from ilr_dynamics.robot.tool_paths import ToolPath, figure_eight, joint_path, training_periods
 
-__all__ = ["Arm", "inverse_dynamics_samples", "recorded_samples"]
+__all__ = ["Arm", "inverse_dynamics_samples", "recorded_samples", "samples_of_track"]
 
 # The frozen gains of the tracking experiments, and those of config/wam7.yaml.
 GAINS = {
@@ -78,9 +79,13 @@ class Arm:
 
 def recorded_samples(arm: Arm, controller: TrackingController, path: JointPath) -> Samples:
     """Track a path and make training samples of it as of a recording."""
-    result = track(arm.plant, controller, path)
+    return samples_of_track(arm, track(arm.plant, controller, path))
+
+
+def samples_of_track(arm: Arm, result: TrackingResult) -> Samples:
+    """Make training samples of a track as of a recording."""
     recording = Recording(
-        joint_names=controller.limits.joints,
+        joint_names=arm.description.joint_names,
         stamp=np.round(1e9 * result.time).astype(np.int64),
         position=result.position,
         velocity=result.velocity,

@@ -5,7 +5,10 @@ The paper's control experiments, in lock-step with the simulated arms through th
 
 Learning in sequence from 30,000 samples in 15 batches; learning from 150,000 samples, half of them
 between postures of a larger region; an arm that takes up half a kilogram and whose friction
-doubles. All of it takes hours; results of each controller are kept in a folder, and a run that was
+doubles. With --plants instead: learning in sequence on arms that no term of identified dynamics
+describes, through the product's own gate, and paths that no recording came near.
+
+All of it takes hours; results of each controller are kept in a folder, and a run that was
 interrupted goes on where it was by --resume (with the code of now, whatever made what is there).
 """
 
@@ -18,10 +21,13 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
+import _plant_experiments
 import numpy as np
 from _closed_loop import TEST_PATHS
+from _hard_plants import PLANTS
 from _learners import LEARNERS
 from _live_session import add_folder_options, new_folder
+from _plant_tables import print_plant
 from _tracking_experiments import GIVEN, learn_and_track, track_given
 from _tracking_figures import draw_curves, draw_shares, draw_tracks, keep_tracks, kept_tracks
 from _tracking_tables import print_changes, print_errors, print_rates
@@ -53,26 +59,67 @@ def run(robot: str, seed: int, controllers: list[str], folder: Path) -> None:
                 if experiment == "large":
                     tracks = of_tests
         keep_tracks(file.with_suffix(".npz"), tracks)
-        partial = file.with_suffix(".part")
-        partial.write_text(json.dumps(results))
-        partial.replace(file)
+        _write(file, results)
 
 
-def result_file(folder: Path, robot: str, seed: int, controller: str) -> Path:
-    """Where the results of a run are kept."""
-    return folder / f"{robot}_{seed}_{controller}.json"
+def run_plant(plant: str, seed: int, controller: str, folder: Path) -> None:
+    """Let one controller learn and track with an arm that no term describes."""
+    file = result_file(folder, plant, seed, controller)
+    if not file.exists():
+        _write(file, _plant_experiments.track_paths(plant, seed, controller))
+
+
+def result_file(folder: Path, arm: str, seed: int, controller: str) -> Path:
+    """Where the results of a run are kept; the arm is a robot's name or a plant's."""
+    return folder / f"{arm}_{seed}_{controller}.json"
+
+
+def _write(file: Path, results: Results) -> None:
+    partial = file.with_suffix(".part")
+    partial.write_text(json.dumps(results))
+    partial.replace(file)
 
 
 def main() -> int:
     """Run what is missing; print what there is."""
     options = _options()
     folder = options.resume or new_folder(options, "tracking")
+    folder.mkdir(parents=True, exist_ok=True)
     print(f"results are kept in {folder}", flush=True)
-    runs = [(robot, seed) for seed in range(options.seeds) for robot in options.robots]
-    with ProcessPoolExecutor(options.processes) as pool:
-        jobs = [pool.submit(run, *of_arm, options.controllers, folder) for of_arm in runs]
+    summary = _of_plants(options, folder) if options.plants else _of_robots(options, folder)
+    print(json.dumps({"benchmark": "tracking", **summary}))
+    return 0
+
+
+def _of_plants(options: argparse.Namespace, folder: Path) -> Results:
+    runs = [
+        (run_plant, plant, seed, name, folder)
+        for seed in range(options.seeds)
+        for plant in options.plants
+        for name in options.controllers
+    ]
+    _run_all(runs, options.processes)
+    plants, ratios = {}, {}
+    for plant in options.plants:
+        results = {name: _read(folder, plant, options.seeds, name) for name in options.controllers}
+        plants[plant], ratios[plant] = print_plant(plant, results)
+    return {"plants": plants, "ratios": ratios}
+
+
+def _run_all(runs: list[tuple[Any, ...]], processes: int) -> None:
+    with ProcessPoolExecutor(processes) as pool:
+        jobs = [pool.submit(*of_run) for of_run in runs]
         for job in tqdm(as_completed(jobs), total=len(jobs), desc="tracking", disable=None):
             job.result()
+
+
+def _of_robots(options: argparse.Namespace, folder: Path) -> Results:
+    runs = [
+        (run, robot, seed, options.controllers, folder)
+        for seed in range(options.seeds)
+        for robot in options.robots
+    ]
+    _run_all(runs, options.processes)
     summary: Results = {}
     for robot in options.robots:
         results = {name: _read(folder, robot, options.seeds, name) for name in options.controllers}
@@ -85,12 +132,11 @@ def main() -> int:
         _draw_tracks(robot, folder, options.figures)
         # Those of the first robot stand at the top, as those of the paper's arm do.
         summary.update({**of_robot.pop("large"), **of_robot} if not summary else {robot: of_robot})
-    print(json.dumps({"benchmark": "tracking", **summary}))
-    return 0
+    return summary
 
 
-def _read(folder: Path, robot: str, n_seeds: int, name: str) -> list[Results]:
-    files = (result_file(folder, robot, seed, name) for seed in range(n_seeds))
+def _read(folder: Path, arm: str, n_seeds: int, name: str) -> list[Results]:
+    files = (result_file(folder, arm, seed, name) for seed in range(n_seeds))
     return [json.loads(file.read_text()) for file in files]
 
 
@@ -125,14 +171,16 @@ def _options() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
 
-    def choice(name: str, known: tuple[str, ...], text: str) -> None:
+    def choice(name: str, known: tuple[str, ...], default: list[str], text: str) -> None:
         parser.add_argument(
-            name, nargs="+", choices=known, default=list(known), metavar="NAME", help=text
+            name, nargs="+", choices=known, default=default, metavar="NAME", help=text
         )
 
-    parser.add_argument("--seeds", type=int, default=5, help="seeds of the arm (%(default)s)")
-    choice("--robots", ("wam4", "wam7"), "only these arms (%(choices)s)")
-    choice("--controllers", CONTROLLERS, "only these controllers (%(choices)s)")
+    parser.add_argument("--seeds", type=int, help="seeds of the arm (5; 3 with --plants)")
+    robots = ("wam4", "wam7")
+    choice("--robots", robots, list(robots), "only these arms (%(choices)s)")
+    choice("--plants", tuple(PLANTS), [], "these plants of wam4 instead (%(choices)s)")
+    choice("--controllers", CONTROLLERS, [], "only these controllers (%(choices)s)")
     parser.add_argument(
         "--processes", type=int, default=1, help="runs at the same time (%(default)s)"
     )
@@ -140,7 +188,13 @@ def _options() -> argparse.Namespace:
         "--resume", type=Path, metavar="FOLDER", help="go on with what an earlier run kept there"
     )
     add_folder_options(parser)
-    return parser.parse_args()
+    options = parser.parse_args()
+    seeds, controllers = (
+        (3, _plant_experiments.CONTROLLERS) if options.plants else (5, CONTROLLERS)
+    )
+    options.seeds = seeds if options.seeds is None else options.seeds
+    options.controllers = options.controllers or list(controllers)
+    return options
 
 
 if __name__ == "__main__":

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from _real_data_models import global_model_for
-from _real_data_sets import SETS, DataSet, Recording, Split, add_data_option
+from _real_data_models import GlobalModelMaker, global_model_maker
+from _real_data_sets import SETS, Recording, Split, add_data_option
 from tqdm import tqdm
 
 from ilr_dynamics.arrays import FloatArray
@@ -68,18 +68,19 @@ def main() -> int:
     """Try all configurations."""
     options = _options()
     data = SETS[options.set]
-    path = options.data_dir / data.file
-    if not path.is_file():
-        print(f"tune: no {path}: nothing to choose by (--data-dir)")
+    missing = data.missing(options.data_dir)
+    if missing:
+        print(f"tune: no {missing[0]} in {options.data_dir}: nothing to choose by (--data-dir)")
         print(json.dumps({"benchmark": "tune"}))
         return 0
-    X, Y = Recording.of_file(path).never_tested_on()
+    global_model = global_model_maker(data, options.data_dir)
+    X, Y = Recording.of_file(options.data_dir / data.file).never_tested_on()
     blocks = _blocks(X, Y)
     choices = [
         dict(zip(GRID, values, strict=True)) for values in itertools.product(*GRID.values())
     ]
     trials = [
-        _trial(choice, data, blocks)
+        _trial(choice, global_model, blocks)
         for choice in tqdm(choices, desc="configurations", disable=None)
     ]
     _report(options.set, trials)
@@ -88,7 +89,12 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    recordings = ("real_barrett_wam7", "sl_barrett_wam7_simulated")
+    recordings = (
+        "real_barrett_wam7",
+        "sl_barrett_wam7_simulated",
+        "real_baxter7",
+        "real_sarcos_small",
+    )
     parser.add_argument("--set", default=recordings[0], choices=recordings)
     add_data_option(parser)
     return parser.parse_args()
@@ -110,11 +116,13 @@ def _blocks(X: FloatArray, Y: FloatArray) -> list[tuple[Split, Split]]:
     return parts
 
 
-def _trial(choice: Choice, data: DataSet, blocks: list[tuple[Split, Split]]) -> Trial:
+def _trial(
+    choice: Choice, global_model: GlobalModelMaker, blocks: list[tuple[Split, Split]]
+) -> Trial:
     errors, seconds = [], []
     for neighbours, new_motions in blocks:
         parameters = _parameters(choice, len(neighbours.X))
-        model = ILR(**parameters, global_model=global_model_for(data), random_state=0)
+        model = ILR(**parameters, global_model=global_model(), random_state=0)
         started = time.process_time()
         model.fit(neighbours.X, neighbours.Y)
         seconds.append(time.process_time() - started)

@@ -28,6 +28,7 @@ from ilr_dynamics.cli.tracking_record import TrackingRecord
 from ilr_dynamics.exceptions import IlrDynamicsError
 from ilr_dynamics.nodes.controller.motion_requests import REFUSAL
 from ilr_dynamics.nodes.shared import qos
+from ilr_dynamics.nodes.shared.fast_dds import prepare_fast_dds
 from ilr_dynamics.nodes.shared.messages import seconds, trajectory_message
 from ilr_dynamics.robot.joint_motion import JointMotion
 from ilr_dynamics_msgs.msg import ControllerState
@@ -62,6 +63,7 @@ class Operator:
     """
 
     def __init__(self, joints: tuple[str, ...], check: Callable[[], None]) -> None:
+        prepare_fast_dds()
         # Without rclpy's handlers Ctrl-C raises KeyboardInterrupt, and the nodes are then stopped.
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         self._joints = joints

@@ -6,21 +6,16 @@ from __future__ import annotations
 
 import os
 import socket
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from ament_index_python.packages import get_package_share_directory
+from ilr_dynamics.nodes.shared.fast_dds import THIS_MACHINE, profile_file
 
 __all__ = ["OwnDomain"]
 
 # Port that ROS 2's test tools (domain_coordinator) bind to reserve domain 0.
 PORT_OF_DOMAIN_0 = 22119
 DOMAINS = range(1, 101)
-FAST_DDS = "rmw_fastrtps"
-# Releases of ROS whose Fast DDS reads another environment variable.
-BEFORE_FAST_DDS_3 = ("humble", "iron", "jazzy")
-PROFILE = Path("config") / "fastdds_this_machine.xml"
 # Domains this process has used, the latest last. Nodes that Python has not collected yet still
 # exist in a released domain: their services are found there but never respond.
 _had: list[int] = []
@@ -65,10 +60,10 @@ class OwnDomain:
         Environment variables that put a process into the domain, on this machine only.
 
         Where possible Fast DDS does not use shared memory, which can block control loops
-        (`ilr_dynamics.nodes.middleware`) and of which a killed node leaves files behind.
+        (`ilr_dynamics.nodes.shared.fast_dds`) and of which a killed node leaves files behind.
         """
         domain = {"ROS_DOMAIN_ID": str(self.number), "ROS_STATIC_PEERS": ""}
-        profile = _fast_dds_profile()
+        profile = profile_file(THIS_MACHINE)
         if profile is None:
             return domain | {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
         return domain | {
@@ -92,21 +87,3 @@ class OwnDomain:
     ) -> None:
         """Release the domain."""
         self.close()
-
-
-def _fast_dds_profile() -> Path | None:
-    """
-    Return the profile that restricts Fast DDS to this machine; None if it would not be read.
-
-    If it were set but not read, nothing would show that torques are sent to the whole network.
-    """
-    # Fast DDS is ROS 2's default.
-    middleware = os.environ.get("RMW_IMPLEMENTATION") or FAST_DDS
-    if not middleware.startswith(FAST_DDS) or os.environ.get("ROS_DISTRO") in BEFORE_FAST_DDS_3:
-        return None
-    try:
-        profile = Path(get_package_share_directory("ilr_dynamics")) / PROFILE
-    except (LookupError, OSError):
-        # The package is not built, or no ROS environment is set up: nodes cannot run either.
-        return None
-    return profile if profile.is_file() else None

@@ -21,10 +21,17 @@ class ConfidenceGate:
     """
     Share in [0, 1] of a learned torque to use, from the uncertainty of its prediction.
 
-    The share is the smaller of two ramps. One falls with the weight of the unseen component, which
-    has no data; the other with the predictive standard deviation of the joint that comes closest
-    to its bound. Each ramp is 1 up to its ``trusted`` bound, 0 from its ``refused`` bound on, and
-    linear in between.
+    Where the error a_j of the fallback is known, from the recordings that the model learned, that
+    of joint j is
+
+    .. math:: g_j = a_j^2 / (a_j^2 + d_j^2)
+
+    with the doubt d_j of the model about what it expects: of two estimates whose errors are
+    independent the one with these weights errs least. It is at most each of two ramps, which
+    bound what all joints use. One falls with the weight of the unseen component, which has no
+    data; the other with the predictive standard deviation of the joint that comes closest to its
+    bound. Each ramp is 1 up to its ``trusted`` bound, 0 from its ``refused`` bound on, and linear
+    in between.
 
     Parameters
     ----------
@@ -59,9 +66,9 @@ class ConfidenceGate:
                 f"{self.unseen_trusted:g} and {self.unseen_refused:g}"
             )
 
-    def share(self, unseen_weight: float, std: FloatArray) -> float:
+    def bound(self, unseen_weight: float, std: FloatArray) -> float:
         """
-        Return the share of the torque to use, in [0, 1].
+        Return the largest share of the torque that all joints may use, in [0, 1].
 
         Parameters
         ----------
@@ -78,3 +85,28 @@ class ConfidenceGate:
         )
         by_spread = ((self.std_refused - std) / (self.std_refused - self.std_trusted)).min()
         return max(0.0, min(1.0, by_weight, float(by_spread)))
+
+    def shares(
+        self,
+        unseen_weight: float,
+        std: FloatArray,
+        doubt: FloatArray,
+        fallback_error: FloatArray | None,
+    ) -> FloatArray:
+        """
+        Return the share of each joint's torque to use (n_joints,), in [0, 1].
+
+        Parameters
+        ----------
+        unseen_weight, std
+            As those of `bound`.
+        doubt : ndarray of shape (n_joints,)
+            Standard deviation of the expected torque, Nm.
+        fallback_error : ndarray of shape (n_joints,) or None
+            Root mean square error of the fallback, Nm; None where it is not known.
+        """
+        bound = self.bound(unseen_weight, std)
+        if fallback_error is None:
+            return np.full(std.shape, bound)
+        known = fallback_error * fallback_error
+        return np.asarray(np.minimum(known / (known + doubt * doubt), bound))

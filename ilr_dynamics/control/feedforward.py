@@ -37,7 +37,7 @@ class FeedForwardTorque(NamedTuple):
     unseen_weight : float
         Weight of the unseen component, which has no data.
     gate : float
-        Share of a learned torque in ``torque``, in [0, 1].
+        Share of a learned torque in ``torque``, in [0, 1]: that of the joint that has the least.
     """
 
     torque: FloatArray
@@ -83,6 +83,11 @@ class Prediction(Protocol):
         ...
 
     @property
+    def doubt(self) -> FloatArray:
+        """Standard deviation (n_joints,) of the expected torque, without the noise, Nm."""
+        ...
+
+    @property
     def component(self) -> int:
         """Index of the local model with the largest weight; -1 for the unseen component."""
         ...
@@ -99,6 +104,11 @@ class Predictor(Protocol):
     @property
     def has_global_model(self) -> bool:
         """Whether a global model predicts where no local model has data."""
+        ...
+
+    @property
+    def prior_std(self) -> FloatArray | None:
+        """Error (n_joints,) of the described arm's torques on what was learned, Nm, if known."""
         ...
 
     def query(self, x: FloatArray) -> Prediction:
@@ -159,24 +169,33 @@ class LearnedFeedForward:
         Decides the share g of the learned torque.
     fallback : FeedForward
         Supplies the remaining share 1 - g.
+    fallback_error : ndarray of shape (n_joints,), optional
+        Root mean square error of the fallback on what the model has learned from, Nm.
     """
 
-    def __init__(self, predictor: Predictor, gate: ConfidenceGate, fallback: FeedForward) -> None:
+    def __init__(
+        self,
+        predictor: Predictor,
+        gate: ConfidenceGate,
+        fallback: FeedForward,
+        fallback_error: FloatArray | None = None,
+    ) -> None:
         self._predictor = predictor
         self._gate = gate
         self._fallback = fallback
+        self._fallback_error = fallback_error
 
     def __call__(self, reference: Reference) -> FeedForwardTorque:
-        """Return g * mean + (1 - g) * fallback."""
+        """Return g * mean + (1 - g) * fallback, with a share g of each joint."""
         prediction = self._predictor.query(
             np.concatenate((reference.position, reference.velocity, reference.acceleration))
         )
         # A global model, such as identified dynamics, predicts without any local model too.
         unknown = 0.0 if self._predictor.has_global_model else prediction.unseen_weight
-        gate = self._gate.share(unknown, prediction.std)
-        torque = prediction.mean
-        if gate < 1.0:
-            torque = gate * torque + (1.0 - gate) * self._fallback(reference).torque
+        shares = self._gate.shares(unknown, prediction.std, prediction.doubt, self._fallback_error)
+        torque, least = prediction.mean, float(shares.min())
+        if least < 1.0:
+            torque = shares * torque + (1.0 - shares) * self._fallback(reference).torque
         return FeedForwardTorque(
-            torque, prediction.std, prediction.component, prediction.unseen_weight, gate
+            torque, prediction.std, prediction.component, prediction.unseen_weight, least
         )

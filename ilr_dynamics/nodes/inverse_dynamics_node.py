@@ -46,13 +46,9 @@ from ilr_dynamics.nodes.settings import (
 )
 from ilr_dynamics.nodes.shared import qos
 from ilr_dynamics.nodes.shared.event_log import EventLog
+from ilr_dynamics.nodes.shared.fast_dds import shared_memory_warning
 from ilr_dynamics.nodes.shared.messages import diagnostic_status
-from ilr_dynamics.nodes.shared.node_process import (
-    StopRequest,
-    avoid_shared_memory,
-    shared_memory_warning,
-    start_ros,
-)
+from ilr_dynamics.nodes.shared.node_process import StopRequest, limited_end, start_ros
 from ilr_dynamics.nodes.shared.realtime import PriorityExecutor, take_realtime_priority
 from ilr_dynamics.nodes.shared.robot_description import PublishedArm
 from ilr_dynamics.nodes.shared.robot_model import load_arm
@@ -245,7 +241,6 @@ class InverseDynamicsNode(LifecycleNode):
 
 def main(args: list[str] | None = None) -> int:
     """Run the node until SIGINT or SIGTERM, then end with zero torque; 1 if it cannot start."""
-    avoid_shared_memory()
     if not start_ros("inverse_dynamics", INVERSE_DYNAMICS, args):
         return 1
     stop = StopRequest()
@@ -260,7 +255,8 @@ def main(args: list[str] | None = None) -> int:
         while not stop:
             executor.spin_once(node.joint_states, SPIN_PERIOD)
     finally:
-        node.close()
+        with limited_end():
+            node.close()
         executor.shutdown()
         rclpy.shutdown()
     return 0

@@ -17,7 +17,7 @@ from ilr_dynamics.exceptions import IlrDynamicsError, RecordingError
 from ilr_dynamics.file_access import resolve_allowed
 from ilr_dynamics.nodes.parameter_table import declare, read
 from ilr_dynamics.nodes.parameters import RECORDER
-from ilr_dynamics.nodes.shared.node_process import StopRequest, run_program, spin
+from ilr_dynamics.nodes.shared.node_process import StopRequest, limited_end, run_program, spin
 from ilr_dynamics.nodes.shared.polled_subscription import PolledSubscription
 from ilr_dynamics.recording import GRAVITY_ANNOTATION, RecordingWriter
 from ilr_dynamics_msgs.msg import ControllerState
@@ -172,6 +172,8 @@ def _record(stop: StopRequest) -> int:
     node = RecorderNode()
     spin(node, stop)
     node.close()
+    with limited_end():
+        node.destroy_node()
     return 0
 
 

@@ -112,10 +112,12 @@ class ControlSettings:
             return nothing
         if self.controller == "analytic":
             return physics
-        fallback = physics if self.fallback == "analytic" else nothing
+        is_analytic = self.fallback == "analytic"
+        fallback = physics if is_analytic else nothing
         if predictor is None:
             return fallback
-        return LearnedFeedForward(predictor, self.gate, fallback)
+        error = predictor.prior_std if is_analytic else None
+        return LearnedFeedForward(predictor, self.gate, fallback, error)
 
     def driver_watch(self) -> DriverWatch:
         """Return what watches the driver's answer, or a watch that never barks."""

@@ -19,7 +19,7 @@ from ilr_dynamics.nodes.parameter_table import declare, read
 from ilr_dynamics.nodes.parameters import TRAJECTORY_PUBLISHER
 from ilr_dynamics.nodes.shared import qos
 from ilr_dynamics.nodes.shared.messages import seconds, trajectory_message
-from ilr_dynamics.nodes.shared.node_process import StopRequest, run_program, spin
+from ilr_dynamics.nodes.shared.node_process import StopRequest, limited_end, run_program, spin
 from ilr_dynamics.nodes.shared.robot_description import PublishedArm
 from ilr_dynamics.nodes.shared.robot_model import load_arm
 from ilr_dynamics.robot.joint_motion import JointMotion
@@ -181,6 +181,8 @@ def main(args: list[str] | None = None) -> int:
 def _publish(stop: StopRequest) -> int:
     node = TrajectoryPublisher()
     spin(node, stop, lambda: node.phase in (Phase.DONE, Phase.FAILED))
+    with limited_end():
+        node.destroy_node()
     return int(node.phase is Phase.FAILED)
 
 

@@ -29,7 +29,7 @@ from ilr_dynamics.nodes.parameter_table import declare, read
 from ilr_dynamics.nodes.parameters import VISUALIZER
 from ilr_dynamics.nodes.shared import qos
 from ilr_dynamics.nodes.shared.messages import seconds
-from ilr_dynamics.nodes.shared.node_process import StopRequest, run_program, spin
+from ilr_dynamics.nodes.shared.node_process import StopRequest, limited_end, run_program, spin
 from ilr_dynamics.nodes.shared.polled_subscription import PolledSubscription
 from ilr_dynamics.nodes.shared.robot_description import PublishedArm
 from ilr_dynamics.nodes.shared.robot_model import load_arm
@@ -213,7 +213,10 @@ def main(args: list[str] | None = None) -> int:
 
 
 def _show(stop: StopRequest) -> int:
-    spin(Visualizer(), stop)
+    node = Visualizer()
+    spin(node, stop)
+    with limited_end():
+        node.destroy_node()
     return 0
 
 

@@ -28,13 +28,9 @@ from ilr_dynamics.nodes.parameter_table import changed, declare, read
 from ilr_dynamics.nodes.parameters import WAM_SIMULATOR
 from ilr_dynamics.nodes.shared import qos
 from ilr_dynamics.nodes.shared.event_log import EventLog
+from ilr_dynamics.nodes.shared.fast_dds import shared_memory_warning
 from ilr_dynamics.nodes.shared.messages import diagnostic_status
-from ilr_dynamics.nodes.shared.node_process import (
-    StopRequest,
-    avoid_shared_memory,
-    run_program,
-    shared_memory_warning,
-)
+from ilr_dynamics.nodes.shared.node_process import StopRequest, limited_end, run_program
 from ilr_dynamics.nodes.shared.realtime import (
     PriorityExecutor,
     ScheduledCollector,
@@ -244,12 +240,14 @@ def _check_pace(values: Mapping[str, Any]) -> None:
 
 def main(args: list[str] | None = None) -> int:
     """Simulate until SIGINT or SIGTERM; 1 if the parameters are not valid."""
-    avoid_shared_memory()
     return run_program("wam_simulator", WAM_SIMULATOR, args, _simulate)
 
 
 def _simulate(stop: StopRequest) -> int:
-    WamSimulator().run(stop)
+    simulator = WamSimulator()
+    simulator.run(stop)
+    with limited_end():
+        simulator.destroy_node()
     return 0
 
 

@@ -41,6 +41,8 @@ class Prediction(NamedTuple):
         Expected outputs.
     std : (n_outputs,)
         Standard deviations of the outputs.
+    doubt : (n_outputs,)
+        Standard deviations of what is expected of them: those without noise.
     component
         The component with the largest weight; -1 for the unseen one.
     unseen_weight
@@ -50,6 +52,7 @@ class Prediction(NamedTuple):
 
     mean: FloatArray
     std: FloatArray
+    doubt: FloatArray
     component: int
     unseen_weight: float
 
@@ -94,6 +97,14 @@ class Predictor:
         self._pairs = upper_triangle(n_inputs + 1)
         self._regressor_pairs = upper_triangle(n_regressors)
         self._variances = mixture.variances()
+        self._outputs_variance = transforms.outputs.scale**2
+        self._unseen_spread = transforms.spread.unseen**2
+        self._boxes = None
+        if transforms.learn_residual:
+            scale, location = self._inputs.scale, self._inputs.location
+            self._boxes = mixture.centres * scale + location, mixture.extents * scale
+            self._no_residual = -self._outputs.location / self._outputs.scale
+            self._residual_variance = transforms.residual_variance()
         self._pruned_weights = PrunedWeights(mixture, pruning)
         # Of one query after the other; nothing of it is given away.
         self._z = np.ones(n_inputs + 1)
@@ -107,6 +118,11 @@ class Predictor:
     def has_global_model(self) -> bool:
         """Whether a global model predicts where no component has data."""
         return self._global_model is not None
+
+    @property
+    def prior_std(self) -> FloatArray | None:
+        """`GlobalModel.prior_std` of the global model, if there is one."""
+        return None if self._global_model is None else self._global_model.prior_std
 
     @property
     def n_inputs(self) -> int:
@@ -145,8 +161,19 @@ class Predictor:
         means = rows(self._mixture.maps).reshape(-1, u.size).dot(u)
         means = means.reshape(-1, n_outputs)
         widening = rows(self._mixture.widening_coefficients).dot(products)
-        widening += 1.0
-        model, added = self._global_model, None
+        model, added, doubt_of_unseen, unlearnable = self._global_model, None, None, None
+        beyond = None
+        if self._boxes is not None and chosen.size > 1:
+            assert model is not None
+            local = chosen[:-1]
+            rho = model.residual_correlation(
+                x[None], *(part.take(local, axis=0) for part in self._boxes)
+            )
+            if rho is not None:
+                means[:-1] -= self._no_residual
+                means[:-1] *= rho[0][:, None]
+                means[:-1] += self._no_residual
+                beyond = weights[:-1].dot(1.0 - rho[0] ** 2) * self._residual_variance
         # The unseen component is the last of all, and of the chosen ones.
         unseen_weight = float(weights[-1])
         if model is not None:
@@ -157,27 +184,45 @@ class Predictor:
                     added = prediction.mean[0]
                 else:
                     residual = prediction.mean[0] + residual
-                means[-1], widening[-1] = residual / self._outputs.scale, prediction.factor[0]
+                means[-1] = residual / self._outputs.scale
+                widening[-1] = prediction.factor[0] - 1.0
+                doubt_of_unseen = prediction.doubt
+                unlearnable = prediction.unlearnable
             else:
                 weights[-1] = 0.0
                 if self._learn_residual:
                     added = model.expected(x[None])[0]
+                    unlearnable = model.unlearnable(x[None])
         mean = weights.dot(means)
         # Spread around the mixture's mean, not E[y^2] - mean^2: no cancellation.
         means -= mean
         means *= means
         # By matrix products: what numbers each row by few columns takes as long as all before.
+        variances = rows(self._variances)
         widening *= weights
-        variance = widening.dot(rows(self._variances))
-        variance += weights.dot(means)
+        doubt = widening.dot(variances)
+        doubt += weights.dot(means)
+        if beyond is not None:
+            doubt += beyond
+        variance = weights.dot(variances)
+        of_unseen = weights[-1] * self._unseen_spread
+        if doubt_of_unseen is not None:
+            doubt += of_unseen * doubt_of_unseen[0] / self._outputs_variance
+        if unlearnable is not None:
+            share = of_unseen + (1.0 - weights[-1] if self._learn_residual else 0.0)
+            variance += share * unlearnable[0] / self._outputs_variance
+        variance += doubt
         mean *= self._outputs.scale
         mean += self._outputs.location
         std = np.sqrt(variance, out=variance)
         std *= self._outputs.scale
+        np.sqrt(doubt, out=doubt)
+        doubt *= self._outputs.scale
         best = weights.argmax()
         return Prediction(
             mean=mean if added is None else mean + added,
             std=std,
+            doubt=doubt,
             component=int(chosen[best]) if best < weights.size - 1 else -1,
             unseen_weight=unseen_weight,
         )

@@ -10,10 +10,22 @@ import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.robot.dynamics_regressor import N_INERTIAL, n_columns, n_parameters
+from ilr_dynamics.robot.torque_noise import N_SUMS
 
-__all__ = ["PARTS", "POSTERIOR", "STATE", "check_arrays"]
+__all__ = [
+    "CORRELATION",
+    "DESCRIPTION_ERROR",
+    "KEPT",
+    "NOISE",
+    "PARTS",
+    "POSTERIOR",
+    "SAMPLES",
+    "STATE",
+    "check_arrays",
+]
 
-# Fields of `IdentifiedDynamics`, and of the `ParameterPosterior` that follows from them.
+# Fields of `IdentifiedDynamics`, of the `ParameterPosterior` that follows from them, and of its
+# `RepresentativeSamples`.
 STATE = (
     "placements",
     "axes",
@@ -24,11 +36,14 @@ STATE = (
     "pull",
     "energy",
     "weight",
-    "seen",
-    "moments",
 )
 PARTS = ("mean", "covariance", "noise")
 POSTERIOR = "posterior_"
+SAMPLES = ("X", "Y", "mass", "worth")
+KEPT = "representative_"
+CORRELATION = "correlation"
+NOISE = "noise_sums"
+DESCRIPTION_ERROR = "description_error_sums"
 
 
 def check_arrays(arrays: Mapping[str, FloatArray]) -> None:
@@ -45,19 +60,23 @@ def check_arrays(arrays: Mapping[str, FloatArray]) -> None:
     ValueError
         If shapes do not fit, values are not finite or the arrays are of an earlier version.
     """
-    if "seen" not in arrays:
+    if CORRELATION not in arrays:
         raise ValueError(
             "identified dynamics of an earlier version: learn them again from the recordings"
         )
-    for name, shape in _shapes(len(arrays["axes"])).items():
+    n_kept = len(arrays[KEPT + "mass"])
+    for name, shape in _shapes(len(arrays["axes"]), n_kept).items():
         if arrays[name].shape != shape or not np.all(np.isfinite(arrays[name])):
             raise ValueError(f"{name} of identified dynamics must be finite and of shape {shape}")
-    if not np.all(arrays[POSTERIOR + "noise"] > 0.0):
-        raise ValueError(f"{POSTERIOR}noise of identified dynamics must be positive")
+    for name in (POSTERIOR + "noise", KEPT + "mass", KEPT + "worth", CORRELATION):
+        if not np.all(arrays[name] > 0.0):
+            raise ValueError(f"{name} of identified dynamics must be positive")
+    if not arrays[CORRELATION][-1] < 1.0:
+        raise ValueError(f"the share in {CORRELATION} of identified dynamics must be below 1")
 
 
-def _shapes(n: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of the arrays of n joints."""
+def _shapes(n: int, n_kept: int) -> dict[str, tuple[int, ...]]:
+    """Shapes of the arrays of n joints and n_kept representatives."""
     size = n_columns(n)
     return {
         "placements": (n, 4, 4),
@@ -69,9 +88,14 @@ def _shapes(n: int) -> dict[str, tuple[int, ...]]:
         "pull": (n, size),
         "energy": (n,),
         "weight": (n,),
-        "seen": (),
-        "moments": (3, n),
+        NOISE: (N_SUMS, n),
+        DESCRIPTION_ERROR: (N_SUMS, n),
         POSTERIOR + "mean": (n_parameters(n),),
         POSTERIOR + "covariance": (n, size, size),
         POSTERIOR + "noise": (n,),
+        KEPT + "X": (n_kept, 3 * n),
+        KEPT + "Y": (n_kept, n),
+        KEPT + "mass": (n_kept,),
+        KEPT + "worth": (n_kept,),
+        CORRELATION: (3,),
     }

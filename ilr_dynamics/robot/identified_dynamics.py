@@ -5,13 +5,15 @@ Inverse dynamics of an arm, identified from data.
 
 The dynamics are linear in their parameters (`DynamicsRegressor`), so Bayesian linear regression
 gives the posterior (`parameter_posterior`). A joint that sticks balances any torque up to its
-static friction, whatever the parameters: such samples have a small weight.
+static friction, whatever the parameters: such samples have a small weight. Samples at neighbouring
+states share what no term describes: together they count as the few independent ones that they are
+(`representative_samples`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, fields, replace
 from functools import cached_property
 from typing import Self
 
@@ -25,23 +27,31 @@ from ilr_dynamics.exceptions import InvalidDataError
 from ilr_dynamics.regression import GlobalModel, GlobalPrediction
 from ilr_dynamics.robot.description import RobotDescription
 from ilr_dynamics.robot.dynamics_regressor import (
-    SLOWEST,
     DynamicsRegressor,
     n_columns,
     parameter_indices,
 )
-from ilr_dynamics.robot.identified_arrays import PARTS, POSTERIOR, STATE, check_arrays
+from ilr_dynamics.robot.identified_arrays import (
+    CORRELATION,
+    DESCRIPTION_ERROR,
+    KEPT,
+    NOISE,
+    PARTS,
+    POSTERIOR,
+    SAMPLES,
+    STATE,
+    check_arrays,
+)
+from ilr_dynamics.robot.parameter_doubt import HeldOut, parameter_doubt
 from ilr_dynamics.robot.parameter_posterior import ParameterPosterior, parameter_posterior
 from ilr_dynamics.robot.parameter_prior import parameter_prior
 from ilr_dynamics.robot.pinocchio_model import pinocchio_model
+from ilr_dynamics.robot.representative_samples import N_KEPT, N_SEARCHED, RepresentativeSamples
+from ilr_dynamics.robot.residual_correlation import ResidualCorrelation, TorqueCovariance
+from ilr_dynamics.robot.torque_noise import TorqueNoise, slipping_share
 
 __all__ = ["IdentifiedDynamics"]
 
-# Weight of the torque of a joint that sticks: it shows the load only up to static friction.
-STUCK_WEIGHT = 0.01
-# Bounds of the Student-t's degrees of freedom: finite kurtosis, and nearly a normal distribution.
-LOWEST_DOF, HIGHEST_DOF = 4.5, 200.0
-SMALLEST_NOISE = 1e-6
 BLOCK_ROWS = 1000
 
 
@@ -65,14 +75,16 @@ class IdentifiedDynamics(GlobalModel):
     motors : ndarray of shape (n, n)
         Rows of the joint-to-motor matrix, scaled to length one.
     gram, pull, energy, weight : ndarray of shape (n, C, C), (n, C), (n,) and (n,)
-        Weighted sums over all samples of phi phi', phi tau, tau^2 and 1 for each joint. Samples
-        in which the joint sticks are weighted with `STUCK_WEIGHT` too.
-    seen : float
-        Sum of the sample weights.
-    moments : ndarray of shape (3, n)
-        Weighted sums over all samples, with full weight where a joint sticks: of the squared
-        residuals, of their fourth powers, and of the squares due to sticking (those times one
-        minus the square of `informative_share`).
+        Sums over all samples of phi phi', phi tau, tau^2 and 1 for each joint, weighted with the
+        number of independent samples that each is worth, and almost zero where the joint sticks.
+    noise : TorqueNoise
+        Noise of the torques about the mean.
+    description_error : TorqueNoise
+        The same about what the description makes of them.
+    representatives : RepresentativeSamples
+        Samples that stand for all, and what each counts.
+    correlation : ResidualCorrelation
+        Correlation of what no term describes.
     """
 
     placements: FloatArray
@@ -84,8 +96,10 @@ class IdentifiedDynamics(GlobalModel):
     pull: FloatArray
     energy: FloatArray
     weight: FloatArray
-    seen: float
-    moments: FloatArray
+    noise: TorqueNoise
+    description_error: TorqueNoise
+    representatives: RepresentativeSamples
+    correlation: ResidualCorrelation
 
     name = "identified_dynamics"
 
@@ -127,8 +141,10 @@ class IdentifiedDynamics(GlobalModel):
             pull=np.zeros((n, size)),
             energy=np.zeros(n),
             weight=np.zeros(n),
-            seen=0.0,
-            moments=np.zeros((3, n)),
+            noise=TorqueNoise.none(n),
+            description_error=TorqueNoise.none(n),
+            representatives=RepresentativeSamples.none(n),
+            correlation=ResidualCorrelation(),
         )
 
     @property
@@ -154,7 +170,7 @@ class IdentifiedDynamics(GlobalModel):
         Y : ndarray of shape (n_samples, n)
             Torques, Nm.
         weights : ndarray of shape (n_samples,)
-            Sample weights.
+            Sample weights, at least 0.
 
         Raises
         ------
@@ -166,9 +182,62 @@ class IdentifiedDynamics(GlobalModel):
                 f"identified dynamics of {self.n_joints} joints expect {3 * self.n_joints} inputs "
                 f"[q, qd, qdd] and {self.n_joints} torques, got {X.shape[1]} and {Y.shape[1]}"
             )
+        informing = weights > 0.0
+        if not np.any(informing):
+            return self
+        X, Y, weights = X[informing], Y[informing], weights[informing]
+        earlier, worth = self._counted(X, Y, weights)
+        learned = earlier._with_sums(X, Y, weights * worth)
+        of_description = parameter_prior(self.inertial_prior)[0][parameter_indices(self.n_joints)]
+        expected, described = np.empty_like(Y), np.empty_like(Y)
+        for rows in _blocks(len(X)):
+            columns = self._regressor(X[rows])
+            expected[rows] = learned._parameters.expected(columns)
+            described[rows] = np.einsum("njc,jc->nj", columns, of_description)
+        velocity = X[:, self.n_joints : 2 * self.n_joints]
+        return replace(
+            learned,
+            noise=self.noise.updated(Y - expected, velocity, weights),
+            description_error=self.description_error.updated(Y - described, velocity, weights),
+        )
+
+    def _counted(
+        self, X: FloatArray, Y: FloatArray, weights: FloatArray
+    ) -> tuple[Self, FloatArray]:
+        """These dynamics as further samples leave them, and what each of those counts (n,)."""
+        batch, owner = RepresentativeSamples.of_batch(X, Y, weights)
+        known = self.representatives
+        both = known.with_others(batch)
+        correlation = self._correlation(both.weighed(self.correlation).thinned(N_SEARCHED))
+        counted = known.reweighed(batch, self.correlation, correlation)
+        of_known, of_batch = np.split(counted.worth, [len(known.mass)])
+        # What was summed up before counts less where the batch repeats it.
+        before = float(known.mass @ known.worth)
+        left = float(known.mass @ of_known) / before if before > 0.0 else 1.0
+        earlier = replace(
+            self._scaled(left), representatives=counted.thinned(N_KEPT), correlation=correlation
+        )
+        return earlier, of_batch[owner]
+
+    def _correlation(self, samples: RepresentativeSamples) -> ResidualCorrelation:
+        """Correlation of the residuals, from samples in which the parameters are not known."""
+        mean, precision = parameter_prior(self.inertial_prior)
+        columns, informative = self._regressor(samples.X), self.informative_share(samples.X)
+        torques = []
+        # Sums that overflow are reported when the parameters are solved for.
+        with np.errstate(over="ignore", invalid="ignore"):
+            for joint, own in enumerate(parameter_indices(self.n_joints)):
+                phi = columns[:, joint]
+                deviation = samples.Y[:, joint] - phi @ mean[own]
+                of_parameters = (phi / precision[own]) @ phi.T
+                torques.append(TorqueCovariance(deviation, of_parameters, informative[:, joint]))
+            return self.correlation.fitted(samples.states, torques)
+
+    def _with_sums(self, X: FloatArray, Y: FloatArray, weights: FloatArray) -> Self:
+        """Return these dynamics with further samples in the sums."""
         n = self.n_joints
         gram, pull = self.gram.copy(), self.pull.copy()
-        of_joints = weights[:, None] * _slipping(X[:, n : 2 * n])
+        of_joints = weights[:, None] * slipping_share(X[:, n : 2 * n])
         # An overflow is reported when the parameters are solved for.
         with np.errstate(over="ignore", invalid="ignore"):
             for rows in _blocks(len(X)):
@@ -177,29 +246,31 @@ class IdentifiedDynamics(GlobalModel):
                 for joint in range(n):
                     gram[joint] += weighted[:, joint].T @ columns[:, joint]
                     pull[joint] += weighted[:, joint].T @ Y[rows, joint]
-        learned = replace(
+        return replace(
             self,
             gram=gram,
             pull=pull,
             energy=self.energy + np.sum(of_joints * Y**2, axis=0),
             weight=self.weight + np.sum(of_joints, axis=0),
-            seen=self.seen + float(np.sum(weights)),
         )
-        squares = (Y - learned.predict(X).mean) ** 2
-        stuck = 1.0 - _slipping(X[:, n : 2 * n]) ** 2
-        sums = [weights @ squares, weights @ squares**2, weights @ (stuck * squares)]
-        return replace(learned, moments=self.moments + np.stack(sums))
 
     def discounted(self, factor: float) -> Self:
         """Return these dynamics with the weights of all samples multiplied by `factor`."""
+        return replace(
+            self._scaled(factor),
+            noise=self.noise.discounted(factor),
+            description_error=self.description_error.discounted(factor),
+            representatives=self.representatives.discounted(factor),
+        )
+
+    def _scaled(self, factor: float) -> Self:
+        """Return these dynamics with sums multiplied by `factor`."""
         return replace(
             self,
             gram=factor * self.gram,
             pull=factor * self.pull,
             energy=factor * self.energy,
             weight=factor * self.weight,
-            seen=factor * self.seen,
-            moments=factor * self.moments,
         )
 
     def predict(self, X: FloatArray) -> GlobalPrediction:
@@ -210,19 +281,33 @@ class IdentifiedDynamics(GlobalModel):
         with one_blas_thread:
             parts = [self._predict(X[rows]) for rows in _blocks(len(X))]
         return GlobalPrediction(
-            np.concatenate([part.mean for part in parts]),
-            np.concatenate([part.factor for part in parts]),
+            *(
+                np.concatenate([getattr(part, field.name) for part in parts])
+                for field in fields(GlobalPrediction)
+            )
         )
 
     def _predict(self, X: FloatArray) -> GlobalPrediction:
         """Predict as `predict` does, for one block of samples."""
         columns = self._regressor(X)
-        doubt = self._posterior.variance(columns)
-        doubt /= self._noise
-        # One factor for all joints, as in the mixture: the largest, which is conservative.
         return GlobalPrediction(
-            self._posterior.expected(columns), 1.0 + np.maximum.reduce(doubt, axis=1)
+            self._posterior.expected(columns),
+            np.ones(len(X)),
+            doubt=self._posterior.variance(columns),
+            unlearnable=self.unlearnable(X),
         )
+
+    def residual_correlation(
+        self, X: FloatArray, centres: FloatArray, extents: FloatArray
+    ) -> FloatArray:
+        """Correlation (n_samples, K) of residuals at X with those in boxes of states (K, 3 n)."""
+        # Of positions and velocities: accelerations are most of the model's own.
+        states = slice(0, 2 * self.n_joints)
+        return self.correlation.with_boxes(X[:, states], centres[:, states], extents[:, states])
+
+    def unlearnable(self, X: FloatArray) -> FloatArray:
+        """Variance (n_samples, n) of the torques of joints that stick, Nm^2, beyond the noise."""
+        return self.noise.of_sticking(X[:, self.n_joints : 2 * self.n_joints])
 
     def expected(self, X: FloatArray) -> FloatArray:
         """Expected torques (n_samples, n) at [q, qd, qdd] X (n_samples, 3 n)."""
@@ -236,34 +321,25 @@ class IdentifiedDynamics(GlobalModel):
 
     def informative_share(self, X: FloatArray) -> FloatArray:
         """Weight of each joint's torque (n_samples, n): almost zero while the joint sticks."""
-        return _slipping(X[:, self.n_joints : 2 * self.n_joints])
+        return slipping_share(X[:, self.n_joints : 2 * self.n_joints])
 
     @property
-    def uninformative_variance(self) -> FloatArray:
-        """Part (n,) of the variance of the torques that is due to sticking joints."""
-        return np.asarray(self.moments[2] / self.seen if self.seen > 0.0 else self.moments[2])
+    def prior_std(self) -> FloatArray | None:
+        """Deviation (n,) of torques of slipping joints from those of the description, Nm."""
+        if not np.any(self.description_error.sums):
+            return None
+        return np.sqrt(self.description_error.of_slipping)
 
     @property
     def noise_shape(self) -> FloatArray:
         """Scale matrix (n, n) of the Student-t of the torques, Nm^2; joints are independent."""
         # Its variance, larger than the scale by dof / (dof - 2), shall be that of the residuals.
-        return np.diag(self._noise * (self.dof - 2.0) / self.dof)
+        return np.diag(self.noise.of_slipping * (self.dof - 2.0) / self.dof)
 
-    @cached_property
-    def _noise(self) -> FloatArray:
-        """Variance (n,) of the torques about their mean, over sticking and slipping joints."""
-        if not self.seen > 0.0:
-            return np.ones(self.n_joints)
-        return np.asarray(np.maximum(self.moments[0] / self.seen, SMALLEST_NOISE))
-
-    @cached_property
+    @property
     def dof(self) -> float:
-        """Degrees of freedom of the Student-t, from the kurtosis of the residuals."""
-        squares, fourths, _ = self.moments
-        if not self.seen > 0.0 or not np.all(squares > 0.0):
-            return HIGHEST_DOF
-        excess = float(np.mean(self.seen * fourths / squares**2)) - 3.0
-        return float(np.clip(4.0 + 6.0 / max(excess, 1e-6), LOWEST_DOF, HIGHEST_DOF))
+        """Degrees of freedom of the Student-t."""
+        return self.noise.dof
 
     @property
     def parameters(self) -> FloatArray:
@@ -280,14 +356,26 @@ class IdentifiedDynamics(GlobalModel):
         return {
             **{name: np.asarray(getattr(self, name), dtype=float) for name in STATE},
             **{POSTERIOR + name: getattr(self._posterior, name) for name in PARTS},
+            NOISE: self.noise.sums,
+            DESCRIPTION_ERROR: self.description_error.sums,
+            **{KEPT + name: getattr(self.representatives, name) for name in SAMPLES},
+            CORRELATION: np.array(astuple(self.correlation)),
         }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> Self:
         """Make dynamics from `arrays`; ValueError if shapes or values are not valid."""
         check_arrays(arrays)
-        parts = {name: np.asarray(arrays[name]) for name in STATE if name != "seen"}
-        dynamics = cls(**parts, seen=float(arrays["seen"]))
+        parts = {name: np.asarray(arrays[name]) for name in STATE}
+        dynamics = cls(
+            **parts,
+            noise=TorqueNoise(np.asarray(arrays[NOISE])),
+            description_error=TorqueNoise(np.asarray(arrays[DESCRIPTION_ERROR])),
+            representatives=RepresentativeSamples(
+                *(np.asarray(arrays[KEPT + name]) for name in SAMPLES)
+            ),
+            correlation=ResidualCorrelation(*map(float, arrays[CORRELATION])),
+        )
         # Sets the cached property `_posterior`.
         dynamics.__dict__["_posterior"] = ParameterPosterior(
             *(np.asarray(arrays[POSTERIOR + name]) for name in PARTS)
@@ -296,7 +384,39 @@ class IdentifiedDynamics(GlobalModel):
 
     @cached_property
     def _posterior(self) -> ParameterPosterior:
-        """Posterior of the parameters; its noise is that of slipping joints."""
+        """Posterior of the parameters, as uncertain as held-out regions show it to be."""
+        posterior, kept = self._parameters, self.representatives
+        columns = self._regressor(kept.X)
+        n = self.n_joints
+        velocity = kept.X[:, n : 2 * n]
+        samples = HeldOut(
+            columns=columns,
+            positions=kept.X[:, :n],
+            torques=kept.Y,
+            weights=(kept.mass * kept.worth)[:, None] * slipping_share(velocity),
+            noise=self.noise.variance(velocity),
+        )
+        doubt = parameter_doubt(samples, self._posterior_of)
+        return replace(posterior, covariance=doubt**2 * posterior.covariance)
+
+    def _posterior_of(
+        self, columns: FloatArray, torques: FloatArray, weights: FloatArray
+    ) -> ParameterPosterior:
+        """Posterior from the columns (m, n, C) of some samples alone, weighted (m, n)."""
+        by_joint = columns.transpose(1, 0, 2)
+        weighted = (columns * weights[:, :, None]).transpose(1, 2, 0)
+        return parameter_posterior(
+            *parameter_prior(self.inertial_prior),
+            parameter_indices(self.n_joints),
+            weighted @ by_joint,
+            (weighted @ torques.T[:, :, None])[:, :, 0],
+            np.sum(weights * torques**2, axis=0),
+            np.sum(weights, axis=0),
+        )
+
+    @cached_property
+    def _parameters(self) -> ParameterPosterior:
+        """Posterior of the parameters given the sums alone; its noise is that of slipping."""
         return parameter_posterior(
             *parameter_prior(self.inertial_prior),
             parameter_indices(self.n_joints),
@@ -312,12 +432,6 @@ def _axis(model: pinocchio.Model, joint: int) -> FloatArray:
     data = model.joints[joint].createData()
     model.joints[joint].calc(data, np.zeros(1))
     return np.array(data.S).ravel()[3:]
-
-
-def _slipping(velocity: FloatArray) -> FloatArray:
-    """Weight of samples for each joint (n_samples, n): small below the slowest friction speed."""
-    squared = velocity**2
-    return STUCK_WEIGHT + (1.0 - STUCK_WEIGHT) * squared / (squared + SLOWEST**2)
 
 
 def _blocks(n_rows: int) -> list[slice]:

@@ -23,10 +23,10 @@ INERTIAL_FLOOR = 0.1
 # and at least this, kg, kg m and kg m^2, as a description may lack inertial parameters.
 INERTIAL_MIN_STD = np.array([0.1, 0.03, 0.01])
 # The same of all other parameters, whose mean is zero, in Nm and multiples with rad and s.
-OTHER_STD = 10.0
+OTHER_STD = 2.0
 # The same of terms in the position alone. They are almost collinear over a small range: with a
 # wider prior they get large values that cancel there and not outside of it.
-POSITION_STD = 3.0
+POSITION_STD = 0.6
 # The same of friction by load, Nm per Nm, and by position, Nm, which are small parts of friction.
 PART_STD = 0.1
 

@@ -36,7 +36,7 @@ class PlantInverse:
     ) -> FloatArray:
         """Torque for a motion; parameters and result as in `RigidBodyModel.inverse_dynamics`."""
         config = self._config
-        load = self._rigid_body.inverse_dynamics(position, velocity, acceleration)
+        load = self._load(position, velocity, acceleration)
         rotor = self._transmission.reflected_inertia * acceleration
         friction = config.friction.smooth_torque(position, velocity, load, _SIGN_WIDTH)
         motor_angle = self._transmission.motor_angle(position)
@@ -45,3 +45,9 @@ class PlantInverse:
         if config.driver_compensates_gravity:
             torque -= self._rigid_body.gravity(position)
         return np.asarray(torque)
+
+    def _load(
+        self, position: FloatArray, velocity: FloatArray, acceleration: FloatArray
+    ) -> FloatArray:
+        """Torque (n_joints,) that the joints carry, on which their friction depends, Nm."""
+        return self._rigid_body.inverse_dynamics(position, velocity, acceleration)

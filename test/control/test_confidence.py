@@ -25,12 +25,30 @@ GATE = ConfidenceGate(0.2, 0.8, [1.0, 2.0], [3.0, 4.0])
     ],
 )
 def test_smaller_of_both_ramps_counts(unseen, std, share):
-    assert GATE.share(unseen, np.array(std)) == pytest.approx(share)
+    assert GATE.bound(unseen, np.array(std)) == pytest.approx(share)
 
 
 @given(st.floats(0.0, 1.0), st.floats(0.0, 1e9), st.floats(0.0, 1e9))
 def test_share_is_a_share(unseen, first, second):
-    assert 0.0 <= GATE.share(unseen, np.array([first, second])) <= 1.0
+    std = np.array([first, second])
+    assert 0.0 <= GATE.bound(unseen, std) <= 1.0
+    shares = GATE.shares(unseen, std, 0.7 * std, np.array([1.0, 2.0]))
+    assert np.all((shares >= 0.0) & (shares <= GATE.bound(unseen, std)))
+
+
+def test_shares_are_those_that_err_least():
+    doubt, error = np.array([0.4, 1.0]), np.array([0.8, 0.5])
+    shares = GATE.shares(0.0, np.array([0.5, 1.0]), doubt, error)
+    np.testing.assert_allclose(shares, [0.8, 0.2])
+
+    def expected_square(g):
+        return (g * doubt) ** 2 + ((1.0 - g) * error) ** 2
+
+    for change in (-0.01, 0.01):
+        assert np.all(expected_square(shares + change) > expected_square(shares))
+    # Without doubt the model is used alone, and without a known error up to the bound.
+    assert GATE.shares(0.0, np.zeros(2), np.zeros(2), error).tolist() == [1.0, 1.0]
+    assert GATE.shares(0.5, np.zeros(2), doubt, None).tolist() == [0.5, 0.5]
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ GATE = ConfidenceGate(0.2, 0.8, np.full(4, 1.0), np.full(4, 2.0))
 class Prediction(NamedTuple):
     mean: np.ndarray
     std: np.ndarray
+    doubt: np.ndarray
     component: int
     unseen_weight: float
 
@@ -34,7 +35,8 @@ class SumOfInputs:
         self.has_global_model = has_global_model
 
     def query(self, x):
-        return Prediction(np.full(4, x.sum()), np.full(4, 0.5), 7, self.unseen_weight)
+        std, doubt = np.full(4, 0.5), np.array([0.0, 0.1, 0.2, 0.4])
+        return Prediction(np.full(4, x.sum()), std, doubt, 7, self.unseen_weight)
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +80,15 @@ def test_a_model_with_dynamics_of_its_own_is_used_where_no_component_has_data(mo
     answer = LearnedFeedForward(learned, GATE, RigidBodyFeedForward(model))(STATE)
     np.testing.assert_allclose(answer.torque, 1.8)
     assert (answer.gate, answer.unseen_weight) == (1.0, 0.9)
+
+
+def test_each_joint_takes_more_of_the_one_that_errs_less(model):
+    physics, error = RigidBodyFeedForward(model), np.full(4, 0.4)
+    answer = LearnedFeedForward(SumOfInputs(0.0), GATE, physics, error)(STATE)
+    shares = np.array([1.0, 16.0 / 17.0, 0.8, 0.5])
+    expected = shares * 1.8 + (1.0 - shares) * physics(STATE).torque
+    np.testing.assert_allclose(answer.torque, expected)
+    assert answer.gate == pytest.approx(0.5)
 
 
 def test_half_known_region_takes_half_of_each():

@@ -1,6 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -111,7 +112,7 @@ def test_feedforward_follows_the_controllers_kind(
     values |= {"controller": controller, "feedforward.fallback": fallback}
     settings = ControlSettings.from_values(values, arm)
     physics = RigidBodyFeedForward(RigidBodyModel(arm))
-    predictor = object() if learned else None
+    predictor = SimpleNamespace(prior_std=None) if learned else None
     assert type(settings.feedforward(physics, predictor)) is kind
 
 

@@ -84,12 +84,6 @@ class Bench:
             self.executor.spin_once(timeout_sec=0.05)
         return process.communicate()[1]
 
-    def wait_until(self, condition) -> None:
-        deadline = time.monotonic() + 120.0
-        while not condition():
-            assert time.monotonic() < deadline, "waited in vain for 120 s"
-            self.executor.spin_once(timeout_sec=0.05)
-
     def wait_for(self, mode: int) -> None:
         self.states.clear()
         deadline = time.monotonic() + 120.0
@@ -105,19 +99,17 @@ def bench():
         command("inverse_dynamics_node", "--params-file", str(CONFIG)),
     ]
     with ExitStack() as stack:
+        processes = [
+            stack.enter_context(subprocess.Popen(line, env=ENVIRONMENT)) for line in nodes
+        ]
+        for process in processes:
+            stack.callback(process.kill)
         context = rclpy.Context()
         rclpy.init(context=context, domain_id=DOMAIN)
         node = Node("bench", context=context)
         executor = SingleThreadedExecutor(context=context)
         executor.add_node(node)
         bench = Bench(node, executor)
-        processes = []
-        for line in nodes:
-            processes.append(stack.enter_context(subprocess.Popen(line, env=ENVIRONMENT)))
-            stack.callback(processes[-1].kill)
-            # Started at the same instant, two processes once never found each other, though this
-            # one found both: Fast DDS is not what is tested here.
-            bench.wait_until(lambda: node.count_publishers("joint_states") > 0)
         for transition in (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE):
             request = {"transition": Transition(id=transition)}
             assert bench.ask(ChangeState, "/inverse_dynamics/change_state", **request).success

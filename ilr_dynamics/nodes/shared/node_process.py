@@ -1,13 +1,14 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Process of a node: transport, start of ROS with checked arguments, end on a signal."""
+"""Process of a node: start of ROS with checked arguments, end on a signal."""
 
 from __future__ import annotations
 
-import os
+import faulthandler
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from types import FrameType
@@ -20,49 +21,24 @@ from rclpy.signals import SignalHandlerOptions
 from ilr_dynamics.exceptions import IlrDynamicsError
 from ilr_dynamics.nodes.parameter_file import check_lists, check_names
 from ilr_dynamics.nodes.parameter_table import ParameterRow
+from ilr_dynamics.nodes.shared.fast_dds import prepare_fast_dds
 
 __all__ = [
     "StopRequest",
-    "avoid_shared_memory",
+    "limited_end",
     "run_program",
-    "shared_memory_warning",
     "spin",
     "start_ros",
 ]
 
 # Longest time until a signal is handled, s.
 _SPIN_PERIOD = 0.1
+# Longest time in which a node ends once its work is done, s.
+_END_TIMEOUT = 20.0
 # Of an error of rcl, which goes on with lines of its source files.
 _PLACE = ", at "
 _MIXED_LIST = "Sequence should be of same type"
 _WHERE_MIXED = "parameter override rule: '-p "
-_SHARED_MEMORY = "/dev/shm/fastdds"
-
-
-def avoid_shared_memory() -> None:
-    """
-    Restrict Fast DDS to UDP, unless the environment selects transports; before `rclpy.init`.
-
-    When Fast DDS first sends to a port of its shared memory, as to each process that joins, and
-    the last owner of the port was killed, ``publish`` blocks for 0.33 s, up to three times, to
-    check whether the port is alive. With UDP it does not block.
-
-    Other middlewares do not read the variable. With ``ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST``
-    ROS 2 adds shared memory nevertheless.
-    """
-    os.environ.setdefault("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")
-
-
-def shared_memory_warning() -> str:
-    """Return a warning if this process, which has a node, uses Fast DDS's shared memory, or ""."""
-    if _SHARED_MEMORY not in Path("/proc/self/maps").read_text():
-        return ""
-    return (
-        "Fast DDS sends through shared memory, where a process that was killed can hold up "
-        "torques for 0.33 s and more: expected FASTDDS_BUILTIN_TRANSPORTS to be UDPv4 and "
-        "ROS_AUTOMATIC_DISCOVERY_RANGE not to be LOCALHOST; config/fastdds_this_machine.xml "
-        "says how to stay on this machine without it"
-    )
 
 
 def start_ros(node: str, table: Sequence[ParameterRow], arguments: list[str] | None) -> bool:
@@ -83,6 +59,7 @@ def start_ros(node: str, table: Sequence[ParameterRow], arguments: list[str] | N
     bool
         Whether that was possible; else the log says why it was not.
     """
+    prepare_fast_dds()
     try:
         for option, file in pairwise(sys.argv if arguments is None else arguments):
             if option == "--params-file":
@@ -157,6 +134,26 @@ def run_program(
         return 1
     finally:
         rclpy.shutdown()
+
+
+@contextmanager
+def limited_end(timeout: float = _END_TIMEOUT) -> Iterator[None]:
+    """
+    Destroy a node in a ``with`` block; if it takes too long, print a traceback and exit with 1.
+
+    Fast DDS can wait for itself for ever when endpoints are destroyed (docs/architecture.md), and
+    the process would then handle no further signal.
+
+    Parameters
+    ----------
+    timeout : float
+        Longest time of the block, s.
+    """
+    faulthandler.dump_traceback_later(timeout, exit=True)
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def spin(node: Node, stop: StopRequest, is_done: Callable[[], bool] = lambda: False) -> None:

@@ -74,6 +74,8 @@ def unpack_predictor(
         "widening_coefficients": (n, q * (q + 1) // 2),
         "noise_shapes": (n, d, d),
         "dofs": (n,),
+        "centres": (n, m),
+        "extents": (n, m),
     }
     of_pruning = {
         PRUNING + "projection": (c, m + 1),

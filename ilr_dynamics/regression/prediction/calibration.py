@@ -12,7 +12,7 @@ factor makes smaller: so what is counted is what the intervals of the whole mixt
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from scipy.special import stdtr
@@ -47,8 +47,12 @@ class Outcomes:
     ----------
     weights : (n, k)
         Of the k components that matter most to any of them.
-    distances : (n, k, d)
-        Of the outputs from the components' locations, in units of their scale.
+    residuals : (n, k, d)
+        Of the outputs about the components' locations.
+    shapes : (n, k, d)
+        Squared scales of the components' Student-t, which a factor widens.
+    added : (n, k, d)
+        What is added to these, whatever the factor.
     dofs : (n, k)
         Degrees of freedom.
     is_unseen : (n, k)
@@ -56,7 +60,9 @@ class Outcomes:
     """
 
     weights: FloatArray
-    distances: FloatArray
+    residuals: FloatArray
+    shapes: FloatArray
+    added: FloatArray
     dofs: FloatArray
     is_unseen: BoolArray
 
@@ -75,11 +81,18 @@ class Outcomes:
         rows = np.arange(len(Y))[:, None]
         is_unseen = kept == weights.shape[1] - 1
         present = np.where(is_unseen, factors.unseen, factors.components)
-        variances = np.diagonal(mixture.noise_shapes, axis1=1, axis2=2)[kept]
-        scales = np.sqrt(predictions.factors[rows, kept][:, :, None] * variances)
-        distances = (Y[:, None, :] - predictions.means[rows, kept]) / scales
+        noise = np.diagonal(mixture.noise_shapes, axis1=1, axis2=2)[kept]
+        shapes = predictions.factors[rows, kept][:, :, None] * noise
+        added = mixture.added_shapes(predictions)[rows, kept]
+        # What is added to the unseen component is scaled with it.
+        shapes = shapes + np.where(is_unseen[:, :, None], added, 0.0)
         return cls(
-            weights[rows, kept], distances * present[:, :, None], mixture.dofs[kept], is_unseen
+            weights[rows, kept],
+            Y[:, None, :] - predictions.means[rows, kept],
+            shapes / present[:, :, None] ** 2,
+            np.where(is_unseen[:, :, None], 0.0, added),
+            mixture.dofs[kept],
+            is_unseen,
         )
 
     @property
@@ -90,16 +103,15 @@ class Outcomes:
     def covered(self, factors: SpreadFactors, coverage: float) -> float:
         """Share of the outputs inside the mixture's central intervals of this coverage."""
         factor = np.where(self.is_unseen, factors.unseen, factors.components)
-        below = stdtr(self.dofs[:, :, None], self.distances / factor[:, :, None])
+        scales = np.sqrt(factor[:, :, None] ** 2 * self.shapes + self.added)
+        below = stdtr(self.dofs[:, :, None], self.residuals / scales)
         weights = self.weights / self.weights.sum(axis=1, keepdims=True)
         probability = np.einsum("nk,nkd->nd", weights, below)
         return float(np.mean(np.abs(2.0 * probability - 1.0) <= coverage))
 
     def chosen(self, rows: BoolArray) -> Outcomes:
         """Some of them."""
-        return Outcomes(
-            self.weights[rows], self.distances[rows], self.dofs[rows], self.is_unseen[rows]
-        )
+        return Outcomes(*(getattr(self, field.name)[rows] for field in fields(self)))
 
 
 def spread_factors(

@@ -30,12 +30,15 @@ QUANTILE_WEIGHT, QUANTILE_SHARE = 1e-6, 1e-3
 
 
 def with_unseen_prediction(
-    predictions: ComponentPredictions, mean: FloatArray, factor: FloatArray
+    predictions: ComponentPredictions,
+    mean: FloatArray,
+    factor: FloatArray,
+    added: FloatArray | None = None,
 ) -> ComponentPredictions:
-    """Let the unseen component say something else: mean (n, d) and widening (n,)."""
+    """Let the unseen component say something else: mean (n, d), widening (n,), variance (n, d)."""
     means, factors = predictions.means.copy(), predictions.factors.copy()
     means[:, -1], factors[:, -1] = mean, factor
-    return replace(predictions, means=means, factors=factors)
+    return replace(predictions, means=means, factors=factors, added_to_unseen=added)
 
 
 def mean_and_variance(
@@ -50,6 +53,10 @@ def mean_and_variance(
     between *= between
     variance = np.matmul(weights[:, None, :], between)[:, 0]
     variance += (weights * predictions.factors) @ mixture.variances()
+    if predictions.added is not None:
+        variance += np.sum(weights[:, :-1, None] * predictions.added, axis=1)
+    if predictions.added_to_unseen is not None:
+        variance += weights[:, -1:] * predictions.added_to_unseen
     return mean[:, 0], variance
 
 
@@ -73,7 +80,8 @@ def interval(
     weights = weights / weights.sum(axis=1, keepdims=True)
     means = np.take_along_axis(predictions.means, kept[:, :, None], axis=1)
     factors = np.take_along_axis(predictions.factors, kept, axis=1)[:, :, None]
-    scales = np.sqrt(factors * np.diagonal(mixture.noise_shapes, axis1=1, axis2=2)[kept])
+    added = np.take_along_axis(mixture.added_shapes(predictions), kept[:, :, None], axis=1)
+    scales = np.sqrt(factors * np.diagonal(mixture.noise_shapes, axis1=1, axis2=2)[kept] + added)
     dofs = mixture.dofs[kept]
     # The upper one of the mirrored mixture: close to 1 a probability has few digits left.
     beyond = 0.5 * (1.0 - coverage)

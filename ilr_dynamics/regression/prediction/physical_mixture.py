@@ -5,13 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 
 from ilr_dynamics.arrays import FloatArray, IndexArray
-from ilr_dynamics.regression.families.quadratic_forms import centres_and_covariances, forms
 from ilr_dynamics.regression.mixture.mixture import MixturePrior
 from ilr_dynamics.regression.prediction.calibration import Outcomes
 from ilr_dynamics.regression.prediction.mixture_moments import (
@@ -62,9 +61,6 @@ class PhysicalMixture:
         if model is not None:
             scale = transforms.outputs.scale
             mixture = mixture.with_unseen(model.noise_shape / np.outer(scale, scale), model.dof)
-            if transforms.learn_residual:
-                unlearned = model.uninformative_variance / scale**2
-                mixture = mixture.with_added_noise(np.diag(unlearned))
         spread = transforms.spread
         mixture = mixture.with_spread(spread.components, spread.unseen)
         return cls(mixture, transforms)
@@ -105,13 +101,12 @@ class PhysicalMixture:
         everywhere = self.transforms.global_prediction(X)
         blocks = [block for _, block in self._predictions(X, everywhere)]
         scale = self.transforms.outputs.scale
-        covariances = self.mixture.covariances() * np.outer(scale, scale)
-        factors = np.concatenate([block.factors for block in blocks])
+        covariances = np.concatenate([self.mixture.covariances(block) for block in blocks])
         means = np.concatenate([block.means for block in blocks])
         return (
             np.concatenate([block.weights for block in blocks]),
             self._physical(means, everywhere),
-            factors[:, :, None, None] * covariances,
+            covariances * np.outer(scale, scale),
         )
 
     def weights(self, X: FloatArray) -> FloatArray:
@@ -131,11 +126,8 @@ class PhysicalMixture:
 
     def input_regions(self) -> tuple[FloatArray, FloatArray]:
         """Centres (K, m) and covariances (K, m, m) of the inputs of components with samples."""
-        mixture, scaling = self.mixture, self.transforms.regressors.scaling
-        centres, covariances = centres_and_covariances(forms(mixture.distance_coefficients[:-1]))
-        dofs = 2.0 * mixture.exponents[:-1] - mixture.n_inputs
-        # Of the Student-t with 1 + x' A x in its density; none up to two degrees of freedom.
-        covariances /= np.maximum(dofs - 2.0, 1.0)[:, None, None]
+        scaling = self.transforms.regressors.scaling
+        centres, covariances = self.mixture.input_regions()
         return (
             centres * scaling.scale + scaling.location,
             covariances * np.outer(scaling.scale, scaling.scale),
@@ -147,7 +139,7 @@ class PhysicalMixture:
         """Some rows of inputs, the part of the mixture that matters, and what it says."""
         U = self.transforms.regressors(X)
         for rows, mixture, predictions in pruned_predictions(self.mixture, U):
-            yield rows, mixture, self._completed(predictions, rows, everywhere)
+            yield rows, mixture, self._completed(mixture, predictions, X, rows, everywhere)
 
     def _predictions(
         self, X: FloatArray, everywhere: GlobalPrediction | None
@@ -156,20 +148,57 @@ class PhysicalMixture:
         start = 0
         for block in self.mixture.predictions(self.transforms.regressors(X)):
             rows = slice(start, start + block.log_weights.shape[0])
-            yield rows, self._completed(block, rows, everywhere)
+            yield rows, self._completed(self.mixture, block, X, rows, everywhere)
             start = rows.stop
 
     def _completed(
         self,
+        mixture: PredictiveMixture,
         predictions: ComponentPredictions,
+        X: FloatArray,
         rows: IndexArray | slice,
         everywhere: GlobalPrediction | None,
     ) -> ComponentPredictions:
         """Let the unseen component predict what the global model does, if there is one."""
         if everywhere is None:
             return predictions
+        predictions = self._kriged(mixture, predictions, X[rows])
         mean = self._standard(everywhere.mean, everywhere)[rows]
-        return with_unseen_prediction(predictions, mean, everywhere.factor[rows])
+        of_components, of_unseen = self.transforms.added_variances(everywhere)
+        completed = with_unseen_prediction(
+            predictions,
+            mean,
+            everywhere.factor[rows],
+            None if of_unseen is None else of_unseen[rows],
+        )
+        if of_components is None:
+            return completed
+        added = of_components[rows][:, None]
+        if completed.added is not None:
+            added = added + completed.added
+        return replace(completed, added=added)
+
+    def _kriged(
+        self, mixture: PredictiveMixture, predictions: ComponentPredictions, X: FloatArray
+    ) -> ComponentPredictions:
+        """Let residuals count as far as they are correlated with those that components learned."""
+        transforms, model = self.transforms, self.transforms.global_model
+        if model is None or not transforms.learn_residual:
+            return predictions
+        scaling = transforms.regressors.scaling
+        correlation = model.residual_correlation(
+            X,
+            mixture.centres[:-1] * scaling.scale + scaling.location,
+            mixture.extents[:-1] * scaling.scale,
+        )
+        if correlation is None:
+            return predictions
+        rho = correlation[:, :, None]
+        none = -transforms.outputs.location / transforms.outputs.scale
+        means = predictions.means.copy()
+        means[:, :-1] = none + rho * (means[:, :-1] - none)
+        unknown = (1.0 - rho**2) * transforms.residual_variance()
+        return replace(predictions, means=means, added=unknown)
 
     def _standard(self, Y: FloatArray, everywhere: GlobalPrediction | None) -> FloatArray:
         """Outputs (n, d) in the units of the mixture."""

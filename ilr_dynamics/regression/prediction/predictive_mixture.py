@@ -25,6 +25,7 @@ from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.regression.families import student_t
 from ilr_dynamics.regression.families.linear_algebra import cholesky
 from ilr_dynamics.regression.families.quadratic_forms import (
+    centres_and_covariances,
     form_coefficients,
     forms,
     pairwise_products,
@@ -51,16 +52,32 @@ class ComponentPredictions:
         Locations.
     factors : (n, K + 1)
         1 + u' L^-1 u, by which the noise is widened.
+    added : (n, K, d) or (n, 1, d), optional
+        Variance of each output added to that of all components but the unseen one.
+    added_to_unseen : (n, d), optional
+        The same for the unseen component.
     """
 
     log_weights: FloatArray
     means: FloatArray
     factors: FloatArray
+    added: FloatArray | None = None
+    added_to_unseen: FloatArray | None = None
 
     @cached_property
     def weights(self) -> FloatArray:
         """Share (n, K + 1) of each component; rows sum to one."""
         return np.exp(self.log_weights)
+
+    def of_rows(self, rows: slice) -> ComponentPredictions:
+        """Return the predictions at some of the inputs."""
+        return ComponentPredictions(
+            self.log_weights[rows],
+            self.means[rows],
+            self.factors[rows],
+            None if self.added is None else self.added[rows],
+            None if self.added_to_unseen is None else self.added_to_unseen[rows],
+        )
 
 
 @dataclass(frozen=True)
@@ -84,6 +101,8 @@ class PredictiveMixture:
         Phi^-1 / tau.
     dofs : (K + 1,)
         tau.
+    centres, extents : (K + 1, m)
+        Mean and standard deviations of the inputs that a component learned; of the unseen one 0.
     """
 
     log_constants: FloatArray
@@ -93,20 +112,34 @@ class PredictiveMixture:
     widening_coefficients: FloatArray
     noise_shapes: FloatArray
     dofs: FloatArray
+    centres: FloatArray
+    extents: FloatArray
 
     @classmethod
     def from_components(cls, components: MixturePosterior) -> PredictiveMixture:
         """Evaluate what does not depend on the query; the last component is the unseen one."""
         region, regression = components.region, components.regression
+        exponents, coefficients = (
+            0.5 * (region.dof + 1.0),
+            form_coefficients(region.predictive_forms()),
+        )
+        centres, covariances = _input_regions(coefficients, exponents)
+        extents = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
         return cls(
             log_constants=components.log_expected_weights + region.predictive_log_constants(),
-            exponents=0.5 * (region.dof + 1.0),
-            distance_coefficients=form_coefficients(region.predictive_forms()),
+            exponents=exponents,
+            distance_coefficients=coefficients,
             maps=regression.mean,
             widening_coefficients=form_coefficients(regression.slope_covariance),
             noise_shapes=regression.noise_shape(),
             dofs=regression.predictive_dof(),
+            centres=np.pad(centres, ((0, 1), (0, 0))),
+            extents=np.pad(extents, ((0, 1), (0, 0))),
         )
+
+    def input_regions(self) -> tuple[FloatArray, FloatArray]:
+        """Centres (K, m) and covariances (K, m, m) of the inputs of components with samples."""
+        return _input_regions(self.distance_coefficients, self.exponents)
 
     def with_unseen(self, noise_shape: FloatArray, dof: float) -> PredictiveMixture:
         """Give the unseen component another Student-t: shape (d, d) and degrees of freedom."""
@@ -115,13 +148,6 @@ class PredictiveMixture:
             noise_shapes=np.concatenate([self.noise_shapes[:-1], noise_shape[None]]),
             dofs=np.append(self.dofs[:-1], dof),
         )
-
-    def with_added_noise(self, covariance: FloatArray) -> PredictiveMixture:
-        """Widen all components but the unseen one by a noise (d, d) they could not learn of."""
-        seen = slice(self.dofs.size - 1)
-        shapes, dofs = self.noise_shapes.copy(), self.dofs[:-1]
-        shapes[seen] += (np.maximum(dofs - 2.0, 0.0) / dofs)[:, None, None] * covariance
-        return replace(self, noise_shapes=shapes)
 
     def with_spread(self, components: float, unseen: float) -> PredictiveMixture:
         """Scale the standard deviations of the components and of the unseen one."""
@@ -150,9 +176,28 @@ class PredictiveMixture:
         noise = np.diagonal(self.noise_shapes, axis1=1, axis2=2)
         return noise * (self.dofs / (self.dofs - 2.0))[:, None]
 
-    def covariances(self) -> FloatArray:
-        """Covariance (K + 1, d, d) of each component where the map is certain (factor 1)."""
-        return self.noise_shapes * (self.dofs / (self.dofs - 2.0))[:, None, None]
+    def covariances(self, predictions: ComponentPredictions) -> FloatArray:
+        """Covariance (n, K + 1, d, d) of each component."""
+        certain = self.noise_shapes * (self.dofs / (self.dofs - 2.0))[:, None, None]
+        covariances = predictions.factors[:, :, None, None] * certain
+        outputs = np.arange(self.n_outputs)
+        covariances[:, :, outputs, outputs] += self.added_variances(predictions)
+        return covariances
+
+    def added_variances(self, predictions: ComponentPredictions) -> FloatArray:
+        """Variance (n, K + 1, d) of each output beyond that of the widened noise."""
+        added = np.zeros(predictions.means.shape)
+        if predictions.added is not None:
+            added[:, :-1] = predictions.added
+        if predictions.added_to_unseen is not None:
+            added[:, -1] = predictions.added_to_unseen
+        return added
+
+    def added_shapes(self, predictions: ComponentPredictions) -> FloatArray:
+        """What `added_variances` add to the diagonals (n, K + 1, d) of the shape matrices."""
+        # A Student-t without variance is as wide as it is.
+        share = np.maximum(self.dofs - 2.0, 0.0) / self.dofs
+        return share[:, None] * self.added_variances(predictions)
 
     def predictions(self, U: FloatArray) -> Iterator[ComponentPredictions]:
         """What all components say of regressors (n, q), a block of rows at a time."""
@@ -234,14 +279,40 @@ class PredictiveMixture:
 
     def log_output_densities(self, predictions: ComponentPredictions, Y: FloatArray) -> FloatArray:
         """Log Student-t density (n, K + 1) of standardised outputs (n, d) under each component."""
-        constants = student_t.log_constants(cholesky(self.noise_shapes), self.dofs)
-        distances = self.output_distances(predictions, Y)
-        return student_t.log_densities(
-            constants, self.dofs, self.n_outputs, predictions.factors, distances
-        )
+        if predictions.added is None and predictions.added_to_unseen is None:
+            constants = student_t.log_constants(cholesky(self.noise_shapes), self.dofs)
+            distances = self.output_distances(predictions, Y)
+            return student_t.log_densities(
+                constants, self.dofs, self.n_outputs, predictions.factors, distances
+            )
+        return np.stack([self._log_densities_of_row(predictions, Y, row) for row in range(len(Y))])
+
+    def _log_densities_of_row(
+        self, predictions: ComponentPredictions, Y: FloatArray, row: int
+    ) -> FloatArray:
+        """Log density (K + 1,) of one of the outputs, where each input has a noise of its own."""
+        here = predictions.of_rows(slice(row, row + 1))
+        shapes = here.factors[0][:, None, None] * self.noise_shapes
+        outputs = np.arange(self.n_outputs)
+        shapes[:, outputs, outputs] += self.added_shapes(here)[0]
+        widened, one = cholesky(shapes), np.ones_like(here.factors)
+        whitened = np.linalg.solve(widened, (Y[row] - here.means[0])[:, :, None])
+        distances = np.sum(whitened[:, :, 0] ** 2, axis=1)[None]
+        constants = student_t.log_constants(widened, self.dofs)
+        return student_t.log_densities(constants, self.dofs, self.n_outputs, one, distances)[0]
 
     def output_distances(self, predictions: ComponentPredictions, Y: FloatArray) -> FloatArray:
         """Squared distance (n, K + 1) of standardised outputs (n, d) in units of the shape."""
         residuals = np.moveaxis(Y[:, None, :] - predictions.means, 0, 2)
         whitened = np.linalg.solve(cholesky(self.noise_shapes), residuals)
         return np.asarray(np.sum(whitened**2, axis=1).T / predictions.factors)
+
+
+def _input_regions(
+    distance_coefficients: FloatArray, exponents: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Centres (K, m) and covariances (K, m, m) of the inputs, the last component left out."""
+    centres, covariances = centres_and_covariances(forms(distance_coefficients[:-1]))
+    # Of the Student-t with 1 + x' A x in its density; none up to two degrees of freedom.
+    dofs = 2.0 * exponents[:-1] - centres.shape[1]
+    return centres, covariances / np.maximum(dofs - 2.0, 1.0)[:, None, None]

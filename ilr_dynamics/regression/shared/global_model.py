@@ -47,10 +47,23 @@ class GlobalPrediction:
     factor : (n,)
         By how much uncertain parameters widen the shape matrix `GlobalModel.noise_shape`, at
         least 1.
+    doubt : (n, d), optional
+        Variance due to uncertain parameters of each output by itself, where that is not one
+        factor for all outputs.
+    unlearnable : (n, d), optional
+        Variance of each output that no model of the inputs can learn, as that of the torque of a
+        joint that sticks. Local models that learn the residual have it too.
     """
 
     mean: FloatArray
     factor: FloatArray
+    doubt: FloatArray | None = None
+    unlearnable: FloatArray | None = None
+
+    def variance_of_unseen(self) -> FloatArray | None:
+        """Variance (n, d) beyond the widened noise, of the global model itself."""
+        parts = [part for part in (self.doubt, self.unlearnable) if part is not None]
+        return sum(parts[1:], parts[0]) if parts else None
 
 
 class GlobalModel(ABC):
@@ -116,6 +129,15 @@ class GlobalModel(ABC):
     def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> Self:
         """Make the model that `arrays` came from; ValueError if they do not fit together."""
 
+    @property
+    def prior_std(self) -> FloatArray | None:
+        """
+        Standard deviation (d,) of the outputs about what was expected of them before any sample.
+
+        What a user who knows that much, but has learned nothing, is off by. None: nothing was.
+        """
+        return None
+
     def informative_share(self, X: FloatArray) -> FloatArray:
         """
         Share (n, d), from 0 to 1, of the residuals at inputs X (n, m) that can be learned.
@@ -125,10 +147,29 @@ class GlobalModel(ABC):
         """
         return np.ones((X.shape[0], self.noise_shape.shape[0]))
 
-    @property
-    def uninformative_variance(self) -> FloatArray:
-        """Variance (d,) of the outputs about the mean in the other share of the samples."""
-        return np.zeros(self.noise_shape.shape[0])
+    def residual_correlation(
+        self, X: FloatArray, centres: FloatArray, extents: FloatArray
+    ) -> FloatArray | None:
+        """
+        Correlation (n, K) of what the model leaves at inputs with that where it was learned.
+
+        Parameters
+        ----------
+        X : (n, m)
+            Inputs.
+        centres, extents : (K, m)
+            Centres and half widths of boxes that hold the inputs of a local model each.
+
+        Returns
+        -------
+        (n, K) or None
+            1 inside the box; None if nothing is known of it: local models then count in full.
+        """
+        return None
+
+    def unlearnable(self, X: FloatArray) -> FloatArray | None:
+        """`GlobalPrediction.unlearnable` at inputs X (n, m): all that some queries need."""
+        return self.predict(X).unlearnable
 
     def residual(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """
@@ -170,21 +211,28 @@ def check_global_model_fits(model: GlobalModel, X: FloatArray, n_outputs: int) -
     prediction = model.predict(X)
     n, d = X.shape[0], n_outputs
     share = model.informative_share(X)
-    for name, value, shape in (
+    variances = {"doubt": prediction.doubt, "unlearnable": prediction.unlearnable}
+    added = {name: value for name, value in variances.items() if value is not None}
+    values: list[tuple[str, ArrayLike, tuple[int, ...]]] = [
         ("mean", prediction.mean, (n, d)),
         ("factor", prediction.factor, (n,)),
         ("noise_shape", model.noise_shape, (d, d)),
         ("informative_share", share, (n, d)),
-        ("uninformative_variance", model.uninformative_variance, (d,)),
         ("dof", model.dof, ()),
-    ):
+        *((name, value, (n, d)) for name, value in added.items()),
+    ]
+    for name, value, shape in values:
         _check_values(name, value, shape)
-    if not np.all((share >= 0.0) & (share <= 1.0) & (model.uninformative_variance >= 0.0)):
+    if not np.all((share >= 0.0) & (share <= 1.0)):
         raise InvalidDataError(
-            "the informative_share of the global model must be from 0 to 1 and its "
-            f"uninformative_variance at least 0, got {np.min(share)} to {np.max(share)} and "
-            f"{model.uninformative_variance}"
+            "the informative_share of the global model must be from 0 to 1, got "
+            f"{np.min(share)} to {np.max(share)}"
         )
+    for name, variance in added.items():
+        if not np.all(variance >= 0.0):
+            raise InvalidDataError(
+                f"the {name} of the global model must be at least 0, got {np.min(variance)}"
+            )
     # A factor of 1 may have lost its last digits.
     if not np.all(prediction.factor > 0.0) or not model.dof > 2.0:
         raise InvalidDataError(

@@ -7,6 +7,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Self
 
+import numpy as np
+
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.regression.shared.global_model import (
     GlobalModel,
@@ -61,6 +63,24 @@ class Transforms:
         if prediction is None or not self.learn_residual:
             return self.outputs.location
         return self.outputs.location + prediction.mean
+
+    def added_variances(
+        self, prediction: GlobalPrediction
+    ) -> tuple[FloatArray | None, FloatArray | None]:
+        """Variances (n, d) in the mixture's units: added to components, and to the unseen one."""
+        unit = self.outputs.scale**2
+        of_components, of_unseen = prediction.unlearnable, prediction.variance_of_unseen()
+        if of_components is not None:
+            of_components = of_components / unit if self.learn_residual else None
+        if of_unseen is not None:
+            of_unseen = self.spread.unseen**2 * of_unseen / unit
+        return of_components, of_unseen
+
+    def residual_variance(self) -> FloatArray:
+        """Variance (d,) of what the global model leaves, in the mixture's units."""
+        assert self.global_model is not None
+        dof, shape = self.global_model.dof, np.diagonal(self.global_model.noise_shape)
+        return np.asarray(shape * dof / (dof - 2.0) / self.outputs.scale**2)
 
     def updated(self, X: FloatArray, Y: FloatArray, weights: FloatArray, kept: float) -> Self:
         """Let the global model learn further samples; earlier ones weigh `kept` as much."""

@@ -1,0 +1,114 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+r"""
+Factor on the uncertainty of identified parameters, from regions that are held out.
+
+A few independent samples tell the size of what no term describes badly, and with it that of the
+parameters' uncertainty: it may be far too large, or too small. How far predictions are off where
+nothing was learned shows it. The postures are halved along each of their main directions, either
+half is predicted from the other, and the factor c maximizes
+
+.. math::
+    \sum_i w_i \log N\big(e_i \mid 0,\; c^2 \phi_i^\top S \phi_i + \sigma_i^2\big)
+    - \tfrac12 (\log c)^2
+
+over the errors e of all halves, each counted as the independent samples w that it is worth. The
+last term is the prior of c: the uncertainty is right within a factor of e. It decides what few
+samples leave open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from ilr_dynamics.arrays import BoolArray, FloatArray
+from ilr_dynamics.robot.parameter_posterior import ParameterPosterior
+
+__all__ = ["HeldOut", "parameter_doubt"]
+
+# Main directions of the postures that are halved.
+N_DIRECTIONS = 3
+# Fewer samples are no region, nor is what is left of them.
+FEWEST_SAMPLES = 20
+SMALLEST_DOUBT, LARGEST_DOUBT = 0.01, 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """
+    Samples of which some are held out.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (m, n, C)
+        Columns of `DynamicsRegressor`.
+    positions, torques : ndarray of shape (m, n)
+        Joint angles, rad, and torques, Nm.
+    weights : ndarray of shape (m, n)
+        Independent samples that each torque counts as.
+    noise : ndarray of shape (m, n)
+        Variance of each torque given the parameters, Nm^2.
+    """
+
+    columns: FloatArray
+    positions: FloatArray
+    torques: FloatArray
+    weights: FloatArray
+    noise: FloatArray
+
+
+def parameter_doubt(
+    samples: HeldOut,
+    posterior: Callable[[FloatArray, FloatArray, FloatArray], ParameterPosterior],
+) -> float:
+    """
+    Return the factor on the standard deviations of the parameters.
+
+    Parameters
+    ----------
+    samples : HeldOut
+    posterior : callable
+        Posterior from columns, torques and weights of some of the samples.
+    """
+    if len(samples.positions) < FEWEST_SAMPLES:
+        return 1.0
+    halves = _halves(samples.positions)
+    # None of a single posture.
+    if not halves:
+        return 1.0
+    errors, variances, noises, weights = [], [], [], []
+    for held_out in halves:
+        known = ~held_out
+        learned = posterior(samples.columns[known], samples.torques[known], samples.weights[known])
+        columns = samples.columns[held_out]
+        errors.append(samples.torques[held_out] - learned.expected(columns))
+        variances.append(learned.variance(columns))
+        noises.append(samples.noise[held_out])
+        weights.append(samples.weights[held_out])
+    squared = np.concatenate(errors) ** 2
+    doubtful, noise = np.concatenate(variances), np.concatenate(noises)
+    # Each sample is held out once for each direction.
+    counted = np.concatenate(weights) * 2.0 / len(halves)
+
+    def loss(log_doubt: float) -> float:
+        variance = np.exp(2.0 * log_doubt) * doubtful + noise
+        of_samples = 0.5 * counted * (np.log(variance) + squared / variance)
+        return float(np.sum(of_samples)) + 0.5 * log_doubt**2
+
+    bounds = np.log([SMALLEST_DOUBT, LARGEST_DOUBT])
+    return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
+
+
+def _halves(positions: FloatArray) -> list[BoolArray]:
+    """Both halves of the postures along each main direction, as masks (m,)."""
+    centred = positions - np.mean(positions, axis=0)
+    directions = np.linalg.svd(centred, full_matrices=False)[2][:N_DIRECTIONS]
+    halves = []
+    for along in (centred @ directions.T).T:
+        upper = along > np.median(along)
+        halves += [half for half in (upper, ~upper) if 0 < np.sum(half) < len(half)]
+    return halves
