@@ -4,8 +4,8 @@
 What two controllers reached at commit e44dc7d, frozen: later ones are judged by it.
 
 Made by `_plant_experiments.track_paths` beside the code of that commit, with its config/wam4.yaml
-and the plants' hooks of now (`_dry_level` and `_passive_torque`). With `physics_pd`, seed 0 and the
-own plant, commit 1fe02f2 gave the same but for 1.3 per cent: sums are rounded otherwise, and a
+and the plants' hooks of now (`_dry_level` and `_passive_torque`). With `physics_pd`, seed 0 and
+the own plant, commit 1fe02f2 gave the same but for 1.3 per cent: sums are rounded otherwise, and a
 closed loop with sticking joints makes more of it.
 
 By plant and path, one value for each of the seeds 0, 1 and 2.
