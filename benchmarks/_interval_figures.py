@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 import numpy as np
+from _intervals import coverage, interval_score
 
 from ilr_dynamics.arrays import BoolArray, FloatArray
 
-__all__ = ["COVERAGE", "gate_where_wrong", "interval_figures"]
+__all__ = ["gate_where_wrong", "interval_figures"]
 
-COVERAGE = 0.95
 # Slower joints may stick, and then balance any torque; rad/s.
 SLOWEST = 0.05
 # A learned torque is wrong whose error is above this multiple of the analytic model's,
@@ -31,23 +31,19 @@ def interval_figures(
     Y, velocity : (n, n_joints)
         Recorded torques, Nm, and velocities, rad/s.
     lower, upper : (n, n_joints)
-        Bounds of intervals that shall hold the share `COVERAGE` of the torques, Nm.
+        Bounds of intervals that shall hold the share `LEVEL` of the torques, Nm.
 
     Returns
     -------
     dict
-        The share that they hold, their mean width and their mean score, Nm. The score of Gneiting
-        and Raftery (2007, equation 43) is the width, and 2 / (1 - coverage) times the distance of
-        a torque outside.
+        The share that they hold, their mean width and their mean `interval_score`, Nm.
     """
     moving = np.abs(velocity) > SLOWEST
     y, low, high = Y[moving], lower[moving], upper[moving]
-    outside = np.maximum(low - y, 0.0) + np.maximum(y - high, 0.0)
-    width = high - low
     return {
-        "coverage": float(np.mean(outside == 0.0)),
-        "interval_width": float(np.mean(width)),
-        "interval_score": float(np.mean(width + 2.0 / (1.0 - COVERAGE) * outside)),
+        "coverage": float(coverage(low, high, y)),
+        "interval_width": float(np.mean(high - low)),
+        "interval_score": float(interval_score(low, high, y)),
     }
 
 

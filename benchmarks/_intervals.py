@@ -20,11 +20,11 @@ def coverage(lower: FloatArray, upper: FloatArray, Y: FloatArray) -> FloatArray:
 
     Parameters
     ----------
-    lower, upper, Y : (n, d)
+    lower, upper, Y : (n, d) or (n,)
 
     Returns
     -------
-    (d,)
+    (d,) or a number
     """
     return np.mean((Y >= lower) & (Y <= upper), axis=0)
 
@@ -44,11 +44,11 @@ def interval_score(lower: FloatArray, upper: FloatArray, Y: FloatArray) -> Float
 
     Parameters
     ----------
-    lower, upper, Y : (n, d)
+    lower, upper, Y : (n, d) or (n,)
 
     Returns
     -------
-    (d,)
+    (d,) or a number
         In the units of Y.
     """
     missed = np.maximum(lower - Y, 0.0) + np.maximum(Y - upper, 0.0)

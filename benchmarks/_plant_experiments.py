@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from _closed_loop import N_ROUNDS, given_feedforward, record, training_paths
 from _hard_plants import hard_arm, perfect_inverse
-from _interval_figures import COVERAGE, gate_where_wrong, interval_figures
+from _interval_figures import gate_where_wrong, interval_figures
+from _intervals import LEVEL
 from _learners import LEARNERS, LearnedTorque, LocalModels, make_learner, product_feedforward
 from _plant_paths import PATHS, plant_path
 from _simulated_motion import Arm, samples_of_track
@@ -103,7 +104,7 @@ def _figures(
     cycles = np.rint(samples.time[::EVERY] / arm.plant.config.cycle).astype(int)
     velocity = np.split(X, 3, axis=1)[1]
     analytic = np.array([arm.model.inverse_dynamics(*np.split(x, 3)) for x in X])
-    lower, upper = model.predict_interval(X, COVERAGE)
+    lower, upper = model.predict_interval(X, LEVEL)
     return {
         **figures,
         **interval_figures(Y, velocity, lower, upper),

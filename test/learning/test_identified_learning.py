@@ -42,10 +42,37 @@ def test_without_a_robot_there_is_no_global_model(samples):
     assert model.global_model_ is None
 
 
+def seen(model):
+    """Sum of the sample weights (n,) of all that was learned."""
+    return np.sum(model.global_model_.noise.sums[:2], axis=0)
+
+
+def doubt(model, X):
+    return np.sqrt(np.mean(model.global_model_.predict(X).doubt))
+
+
 def test_later_recordings_inform_it_too(samples):
+    first, second = (
+        replace(samples, time=samples.time[rows], X=samples.X[rows], Y=samples.Y[rows])
+        for rows in (slice(0, 150), slice(150, 300))
+    )
+    model, _ = learn(first, SETTINGS)
+    newer, _ = learn(second, SETTINGS, model)
+    np.testing.assert_allclose(seen(model), 150.0)
+    np.testing.assert_allclose(seen(newer), 300.0)
+    # At states that are not near the earlier ones: they count in full.
+    assert np.all(newer.global_model_.weight > 1.9 * model.global_model_.weight)
+    assert doubt(newer, samples.X) < doubt(model, samples.X)
+
+
+def test_a_recording_learned_again_informs_it_no_more(samples):
     model, _ = learn(samples, SETTINGS)
     newer, _ = learn(samples, SETTINGS, model)
-    assert newer.global_model_.seen == 2.0 * model.global_model_.seen == 600.0
+    np.testing.assert_allclose(seen(newer), 600.0)
+    np.testing.assert_allclose(newer.global_model_.representatives.mass.sum(), 600.0)
+    # Two samples of share s in common count 2 / (1 + s): at most a tenth more with s = 0.9.
+    ratio = newer.global_model_.weight / model.global_model_.weight
+    assert np.all((ratio > 0.9) & (ratio < 1.1))
 
 
 def test_a_driver_that_carries_the_weight_leaves_none_to_the_model(samples):
@@ -65,9 +92,11 @@ def test_what_one_update_forgets_the_next_one_keeps(samples):
     model, _ = learn(samples, SETTINGS)
     forgetting = replace(SETTINGS, model={**SETTINGS.model, "forgetting_factor": 0.01})
     changed, _ = learn(samples, forgetting, model)
-    assert changed.global_model_.seen == pytest.approx(0.01 * 300.0 + 300.0)
+    np.testing.assert_allclose(seen(changed), 0.01 * 300.0 + 300.0)
+    assert changed.global_model_.representatives.mass.sum() == pytest.approx(303.0)
     newer, _ = learn(samples, SETTINGS, changed)
-    assert newer.global_model_.seen == pytest.approx(changed.global_model_.seen + 300.0)
+    np.testing.assert_allclose(seen(newer), seen(changed) + 300.0)
+    assert newer.global_model_.representatives.mass.sum() == pytest.approx(603.0)
 
 
 def test_torques_are_scaled_as_stated_where_nothing_is_left_to_be_learned(samples):

@@ -19,6 +19,7 @@ from ilr_dynamics.regression import (
     load_snapshot,
 )
 from ilr_dynamics.regression.inference.residual_statistics import shifted_statistics
+from ilr_dynamics.regression.prediction.physical_mixture import PhysicalMixture
 
 SETTINGS = {"n_components": 6, "random_state": 0, "inference": BatchInference(max_iterations=30)}
 SCALING = Scaling(input_location=0.0, input_scale=1.0, output_scale=0.3)
@@ -138,27 +139,61 @@ def test_what_is_forgotten_is_not_defended_against_the_new_global_model(samples)
 
 
 class HalfDeaf(LinearGlobalModel):
-    """Second outputs say nothing, and scatter by a variance of 0.5."""
+    """Second outputs say nothing, and scatter by 0.5 where the first input is positive."""
 
     name = "half_deaf"
 
     def informative_share(self, X):
         return np.tile([1.0, 0.0], (len(X), 1))
 
-    @property
-    def uninformative_variance(self):
-        return np.array([0.0, 0.5])
+    def predict(self, X):
+        variance = np.zeros((len(X), 2))
+        variance[X[:, 0] > 0.0, 1] = 0.5
+        return replace(super().predict(X), unlearnable=variance)
 
 
-def test_what_says_nothing_is_not_learned_but_widens_the_spread(samples):
+def test_what_says_nothing_is_not_learned_but_widens_the_spread_where_it_scatters(samples):
     X, Y = samples
     model = learned(ILR, X, Y, global_model=HalfDeaf())
     expected = model.global_model_.predict(X).mean
     np.testing.assert_allclose(model.predict(X)[:, 1], expected[:, 1], atol=1e-6)
     assert np.max(np.abs(model.predict(X) - expected)[:, 0]) > 0.2
     _, std = model.predict(X, return_std=True)
-    assert np.all(std[:, 1] ** 2 > 0.49)
-    assert np.median(std[:, 0]) < 0.2
+    plain = replace(
+        model.transforms_, global_model=LinearGlobalModel().updated(X, Y, np.ones(400))
+    )
+    without = PhysicalMixture(model._predictive.mixture, plain).mean_and_std(X)[1]
+    scatters = X[:, 0] > 0.0
+    # Of all components alike, so of the mixture.
+    np.testing.assert_allclose(std[scatters, 1] ** 2, without[scatters, 1] ** 2 + 0.5, rtol=1e-9)
+    np.testing.assert_allclose(std[~scatters], without[~scatters], rtol=1e-9)
+    np.testing.assert_allclose(std[:, 0], without[:, 0], rtol=1e-9)
+
+
+class Doubtful(LinearGlobalModel):
+    """Has a doubt of 0.5 about its first output besides."""
+
+    name = "doubtful_of_one"
+
+    def predict(self, X):
+        return replace(super().predict(X), doubt=np.tile([0.5, 0.0], (len(X), 1)))
+
+
+@pytest.mark.parametrize("learn_residual", [False, True])
+def test_a_doubt_is_that_of_the_global_model_alone(samples, learn_residual):
+    """What components learned of its residual has corrected its error."""
+    X, Y = samples
+    model = learned(ILR, X, Y, global_model=Doubtful(), learn_residual=learn_residual)
+    plain = learned(ILR, X, Y, learn_residual=learn_residual)
+    weights, _, covariances = model.predict_components(X)
+    without = plain.predict_components(X)[2]
+    np.testing.assert_allclose(covariances[:, :-1], without[:, :-1], rtol=1e-9)
+    added = covariances[:, -1] - without[:, -1]
+    np.testing.assert_allclose(added, np.tile(np.diag([0.5, 0.0]), (400, 1, 1)), atol=1e-9)
+    variance = [m.predict(X, return_std=True)[1] ** 2 for m in (model, plain)]
+    np.testing.assert_allclose(
+        variance[0] - variance[1], weights[:, -1:] * [0.5, 0.0], rtol=1e-6, atol=1e-9
+    )
 
 
 @pytest.mark.parametrize(
@@ -171,17 +206,29 @@ def test_a_residual_of_nothing_is_refused(samples, changes):
 
 
 @pytest.mark.parametrize(
-    ("share", "variance", "name"),
-    [(np.nan, 1.0, "share"), (2.0, 1.0, "share"), (0.5, -5.0, "variance"), (0.5, np.nan, "varia")],
+    ("changes", "name"),
+    [
+        ({"share": np.nan}, "informative_share"),
+        ({"share": 2.0}, "informative_share"),
+        ({"unlearnable": -5.0}, "unlearnable"),
+        ({"unlearnable": np.nan}, "unlearnable"),
+        ({"doubt": -5.0}, "doubt"),
+        ({"doubt": np.inf}, "doubt"),
+        ({"doubt": np.zeros(3)}, "doubt"),
+    ],
 )
-def test_shares_and_variances_that_are_none_are_refused(samples, share, variance, name):
+def test_shares_and_variances_that_are_none_are_refused(samples, changes, name):
     class Wrong(LinearGlobalModel):
         def informative_share(self, X):
-            return np.full((len(X), 2), share)
+            return np.full((len(X), 2), changes.get("share", 0.5))
 
-        @property
-        def uninformative_variance(self):
-            return np.full(2, variance)
+        def predict(self, X):
+            variances = {
+                part: np.zeros((len(X), np.size(value) if np.ndim(value) else 2)) + value
+                for part, value in changes.items()
+                if part != "share"
+            }
+            return replace(super().predict(X), **variances)
 
     with pytest.raises(InvalidDataError, match=name):
         learned(ILR, *samples, global_model=Wrong())

@@ -72,11 +72,10 @@ def start_ros(node: str, table: Sequence[ParameterRow], arguments: list[str] | N
     except (IlrDynamicsError, RuntimeError) as error:
         text = str(error).partition(_PLACE)[0]
         if _MIXED_LIST in text:
-            given = text.partition(_WHERE_MIXED)[2].partition("'. ")[0] or text
-            text = (
-                f"{given} has integers and floats in one list; expected numbers of one type: "
-                "write 80.0, not 80"
-            )
+            override = text.partition(_WHERE_MIXED)[2].partition("'. ")[0]
+            if override:
+                text = f"parameter {override} has integers and floats in one list"
+            text += "; expected numbers of one type: write 80.0, not 80"
         rclpy.logging.get_logger(node).error(f"not started: {text}")
         return False
     return True

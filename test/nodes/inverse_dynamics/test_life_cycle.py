@@ -78,7 +78,7 @@ def test_stop_and_hold_are_answered_in_every_state_of_the_life_cycle(bench):
         ("gains.kp:=stiff", "gains.kp is 'stiff'; expected floats, one per joint"),
         (
             "gains.kp:=[80, 90.0]",
-            "not started: gains.kp:=[80, 90.0] has integers and floats in one list; expected "
+            "gains.kp:=[80, 90.0] has integers and floats in one list; expected "
             "numbers of one type: write 80.0, not 80",
         ),
         ("gains.kp:=[80, 90]", "gains.kp is [80, 90]; expected floats, one per joint"),

@@ -1,5 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -26,11 +28,18 @@ def coverage(model, X, Y, level=0.95):
     return np.mean((Y >= lower) & (Y <= upper))
 
 
-def outcomes(distances, is_unseen):
-    """Of one component each, a normal one as good as."""
-    n, d = distances.shape
+def outcomes(residuals, is_unseen, added=0.0):
+    """Of one component each with a scale of one, a normal one as good as."""
+    n, d = residuals.shape
     return [
-        Outcomes(np.ones((n, 1)), distances[:, None], np.full((n, 1), 1e9), is_unseen[:, None])
+        Outcomes(
+            weights=np.ones((n, 1)),
+            residuals=residuals[:, None],
+            shapes=np.ones((n, 1, d)),
+            added=np.full((n, 1, d), added),
+            dofs=np.full((n, 1), 1e9),
+            is_unseen=is_unseen[:, None],
+        )
     ]
 
 
@@ -57,17 +66,63 @@ def test_disagreement_between_components_counts_as_spread():
     """Two components on either side: their own spread has little left to cover."""
     generator = np.random.default_rng(1)
     y = generator.choice([-1.0, 1.0], 3000) + 0.1 * generator.normal(size=3000)
-    distances = (y[:, None] - [[-1.0, 1.0]]) / 0.4
     given = Outcomes(
-        np.full((3000, 2), 0.5),
-        distances[:, :, None],
-        np.full((3000, 2), 1e9),
-        np.zeros((3000, 2), dtype=bool),
+        weights=np.full((3000, 2), 0.5),
+        residuals=(y[:, None] - [[-1.0, 1.0]])[:, :, None],
+        shapes=np.full((3000, 2, 1), 0.4**2),
+        added=np.zeros((3000, 2, 1)),
+        dofs=np.full((3000, 2), 1e9),
+        is_unseen=np.zeros((3000, 2), dtype=bool),
     )
     assert given.covered(SpreadFactors(), 0.95) > 0.99
     found = spread_factors([given], 0.95, SpreadFactors())
     assert found.components == pytest.approx(0.25, rel=0.05)
     assert given.covered(found, 0.95) == pytest.approx(0.95, abs=1e-3)
+
+
+@pytest.mark.parametrize("unseen", [False, True])
+def test_a_factor_widens_what_is_not_added_whatever_it_is(unseen):
+    """Of a variance of 5 in all, 4 are added: what is left has the deviation that is given."""
+    residuals = np.sqrt(5.0) * np.random.default_rng(2).normal(size=(4000, 2))
+    is_unseen = np.full(4000, unseen)
+    found = spread_factors(outcomes(residuals, is_unseen, 4.0), 0.9, SpreadFactors())
+    quantile = np.quantile(np.abs(residuals), 0.9) / norm.ppf(0.95)
+    of_kind, of_other = found.components, found.unseen
+    if unseen:
+        of_kind, of_other = of_other, of_kind
+    assert of_kind**2 + 4.0 == pytest.approx(quantile**2, rel=4e-3)
+    assert of_other == 1.0
+
+
+class Doubtful(LinearGlobalModel):
+    """Doubts its second half of the inputs, where nothing can be learned of a part besides."""
+
+    name = "doubtful"
+
+    def predict(self, X):
+        right = np.where(X[:, :1] > 0.0, 1.0, 0.0)
+        return replace(super().predict(X), doubt=0.5 * right, unlearnable=0.25 * right)
+
+
+@pytest.mark.parametrize("learn_residual", [False, True])
+def test_outcomes_are_the_shares_that_the_intervals_cover(learn_residual):
+    """With what a global model adds to its own variance and to that of the components."""
+    X, Y = samples(300, 0)
+    model = ILR(
+        n_components=8, global_model=Doubtful(), learn_residual=learn_residual, random_state=0
+    ).fit(X, Y)
+    X, Y = samples(400, 1, noise=0.8, low=-4.0, high=4.0)
+    model.calibrate(X, Y)
+    factors = model.spread_factors_
+    assert factors.components != 1.0
+    parts = model._predictive.outcomes(X, Y)
+    for level in (0.5, 0.95):
+        covered = np.average(
+            [part.covered(factors, level) for part in parts],
+            weights=[len(part.weights) for part in parts],
+        )
+        # Components of hardly any weight are left out of outcomes.
+        assert covered == pytest.approx(coverage(model, X, Y, level), abs=0.005)
 
 
 @pytest.mark.parametrize("noise", [0.2, 0.4])
