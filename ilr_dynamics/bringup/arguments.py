@@ -4,13 +4,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Argument", "arguments"]
+__all__ = ["Argument", "arguments", "arguments_of_two_arms", "of_each_arm"]
 
 _YES_NO = ("true", "false")
 _AS_CONFIGURED = "by default as the parameter file says"
+
+
+_ARMS = ("left", "right")
+# Arguments of two_arms.launch.py that both arms get as they are.
+_OF_BOTH = ("robot", "params_file", "controller", "trajectory", "lock_step", "log_level")
+_PICTURES = ("visualizer", "rviz")
 
 
 @dataclass(frozen=True)
@@ -100,3 +107,33 @@ def arguments(config: Path) -> tuple[Argument, ...]:
             ("debug", "info", "warn", "error", "fatal"),
         ),
     )
+
+
+def arguments_of_two_arms(config: Path) -> tuple[Argument, ...]:
+    """Return the arguments of two_arms.launch.py; `config` is that of `arguments`."""
+    record = Argument(
+        "record", "", "New folders to record to begin so: /data/run1 is /data/run1_left and so on."
+    )
+    known = [one for one in arguments(config) if one.name in (*_OF_BOTH, *_PICTURES)]
+    return (*known, record)
+
+
+def of_each_arm(given: Mapping[str, str]) -> list[dict[str, str]]:
+    """
+    Return the arguments of wam_tracking.launch.py for each of two arms.
+
+    Parameters
+    ----------
+    given : mapping of str to str
+        Value of each of the arguments of both (`arguments_of_two_arms`).
+    """
+    shared = {name: given[name] for name in (*_OF_BOTH, *_PICTURES)}
+    return [
+        {
+            **shared,
+            "namespace": side,
+            "prefix": f"{side}_",
+            "record": given["record"] and f"{given['record']}_{side}",
+        }
+        for side in _ARMS
+    ]

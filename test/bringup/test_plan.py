@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ilr_dynamics.bringup.arguments import arguments
+from ilr_dynamics.bringup.arguments import arguments, arguments_of_two_arms, of_each_arm
 from ilr_dynamics.bringup.plan import full_namespace, make_plan, running
 from ilr_dynamics.exceptions import IlrDynamicsError
 
@@ -185,3 +185,18 @@ def test_every_argument_is_described():
     assert all(argument.description.endswith(".") for argument in known)
     for argument in known:
         assert argument.choices is None or argument.default in argument.choices
+
+
+def test_two_arms_have_nothing_in_common_but_what_is_given(tmp_path):
+    file = tmp_path / "arm.yaml"
+    text = f"{{ros__parameters: {{files: {{directories: [{tmp_path}]}}}}}}"
+    file.write_text(f"/**/recorder: {text}")
+    given = {argument.name: argument.default for argument in arguments_of_two_arms(CONFIG)}
+    given |= {"record": str(tmp_path / "run1"), "lock_step": "true", "params_file": str(file)}
+    left, right = (plan(**of_arm).programs for of_arm in of_each_arm(given))
+    assert not {program.node for program in left} & {program.node for program in right}
+    for side, started in (("left", left), ("right", right)):
+        by_name = {program.name: program.parameters for program in started}
+        assert all(of_node["prefix"] == f"{side}_" for of_node in by_name.values())
+        assert by_name["recorder"]["uri"] == str(tmp_path / f"run1_{side}")
+        assert by_name["wam_simulator"]["lock_step"] is True
