@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The launch file as ``ros2 launch`` runs it."""
+"""The launch files as ``ros2 launch`` runs them."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from rclpy.node import Node
 from rclpy.parameter import parameter_value_to_python
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
+from std_srvs.srv import Trigger
 from visualization_msgs.msg import MarkerArray
 
 from ilr_dynamics.learning import LearningSettings
@@ -31,6 +32,7 @@ from ilr_dynamics.learning.learn import read_states
 from ilr_dynamics.nodes.shared.robot_model import DESCRIPTION_TOPIC
 from ilr_dynamics.recording import read_recording
 from ilr_dynamics_msgs.msg import ControllerState
+from ilr_dynamics_msgs.srv import UpdateModel
 
 pytestmark = [
     pytest.mark.skipif(
@@ -48,11 +50,11 @@ TIMEOUT = 120.0
 class Launch:
     """A launch in the background, in a process group of its own."""
 
-    def __init__(self, log: Path, *arguments: str) -> None:
+    def __init__(self, log: Path, *arguments: str, file: str = "wam_tracking.launch.py") -> None:
         self.log = log
         with log.open("w") as output:
             self.process = subprocess.Popen(
-                ["ros2", "launch", "ilr_dynamics", "wam_tracking.launch.py", *arguments],
+                ["ros2", "launch", "ilr_dynamics", file, *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -157,11 +159,10 @@ def config() -> dict:
 def lock_step(tmp_path, config) -> str:
     """The robot's parameters, but independent of how busy the machine is; records to tmp_path."""
     simulator = {**config["/**/wam_simulator"]["ros__parameters"], "lock_step": True}
-    recorder = {
-        **config["/**/recorder"]["ros__parameters"],
-        "files": {"directories": [str(tmp_path)]},
-    }
-    changed = {"/**/wam_simulator": simulator, "/**/recorder": recorder}
+    changed = {"/**/wam_simulator": simulator}
+    for node in ("/**/recorder", "/**/inverse_dynamics"):
+        files = {"directories": [str(tmp_path)]}
+        changed[node] = {**config[node]["ros__parameters"], "files": files}
     nodes = {name: {"ros__parameters": values} for name, values in changed.items()}
     path = tmp_path / "lock_step.yaml"
     path.write_text(yaml.safe_dump({**config, **nodes}))
@@ -173,6 +174,8 @@ def test_the_simulated_arm_tracks_and_is_recorded_until_interrupted(observer, lo
     with Launch(tmp_path / "log", lock_step, f"record:={recording}") as launch:
         observer.wait_until(lambda: observer.mode_seen(ControllerState.TRACKING), launch)
         observer.wait_until(lambda: observer.markers, launch)
+        # Until the recorder, too, has discovered the others and recorded for a while.
+        observer.wait_until(lambda: len(observer.states) > 250, launch)
         assert observer.life_cycle_state() == "active"
         assert launch.interrupt() == 0, launch.output
         assert not launch.is_alive()
@@ -215,6 +218,8 @@ def test_everything_works_in_a_namespace_and_with_a_prefix(observer, lock_step, 
     with Launch(tmp_path / "log", lock_step, *arguments) as launch:
         observer.wait_until(lambda: observer.mode_seen(ControllerState.TRACKING), launch)
         observer.wait_until(lambda: observer.markers, launch)
+        # Until the recorder, too, has discovered the others and recorded for a while.
+        observer.wait_until(lambda: len(observer.states) > 250, launch)
         assert observer.states[-1].joint_names == [f"left_{joint}" for joint in JOINTS]
         assert observer.parameter("wam_simulator", "lock_step") is True
         names = {
@@ -229,6 +234,34 @@ def test_everything_works_in_a_namespace_and_with_a_prefix(observer, lock_step, 
         JOINTS, state_topic="joint_states", command_topic="joint_torque_command"
     )
     assert len(read_states(recording, settings).time) > 100
+
+
+@pytest.mark.timeout(400)
+def test_two_arms_learn_from_each_others_recordings(observer, lock_step, tmp_path):
+    arms = {
+        side: Observer(observer.node, observer.executor, f"/{side}") for side in ("left", "right")
+    }
+    arguments = (lock_step, "trajectory:=train_2.6", f"record:={tmp_path / 'run1'}")
+    with Launch(tmp_path / "log", *arguments, file="two_arms.launch.py") as launch:
+        for arm in arms.values():
+            observer.wait_until(lambda arm=arm: arm.mode_seen(ControllerState.TRACKING), launch)
+        for arm in arms.values():
+            observer.wait_until(
+                lambda arm=arm: arm.states[-1].mode == ControllerState.HOLDING, launch
+            )
+        for side in arms:
+            assert observer.call(Trigger, f"/{side}/recorder/stop").success
+        for side, other in (("left", "right"), ("right", "left")):
+            service = f"/{side}/inverse_dynamics/update_model"
+            answer = observer.call(UpdateModel, service, bag_uri=str(tmp_path / f"run1_{other}"))
+            assert answer.success, answer.message
+            assert answer.samples_used > 100
+            arm = arms[side]
+            model = answer.snapshot_uri
+            observer.wait_until(lambda arm=arm, model=model: arm.states[-1].model == model, launch)
+        assert launch.interrupt() == 0, launch.output
+    for side, arm in arms.items():
+        assert arm.states[-1].joint_names == [f"{side}_{joint}" for joint in JOINTS]
 
 
 def test_a_second_launch_leaves_the_first_alone(observer, lock_step, tmp_path):
