@@ -30,6 +30,9 @@ from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 from ilr_dynamics.regression.predictor import Predictor
 from ilr_dynamics.robot.dynamics_regressor import n_columns
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
+from ilr_dynamics.robot.representative_samples import RepresentativeSamples
+from ilr_dynamics.robot.residual_correlation import ResidualCorrelation
+from ilr_dynamics.robot.torque_noise import TorqueNoise
 
 # In the header of an .npy file.
 ODD_REPLACEMENTS = (
@@ -74,8 +77,10 @@ def _two_joints() -> IdentifiedDynamics:
         pull=np.zeros((2, size)),
         energy=np.zeros(2),
         weight=np.zeros(2),
-        seen=0.0,
-        moments=np.zeros((3, 2)),
+        noise=TorqueNoise.none(2),
+        description_error=TorqueNoise.none(2),
+        representatives=RepresentativeSamples.none(2),
+        correlation=ResidualCorrelation(),
     )
 
 

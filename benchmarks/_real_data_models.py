@@ -119,8 +119,11 @@ class Identified:
 
     def interval(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         prediction = self._model.predict(X)
-        shape = np.sqrt(np.diagonal(self._model.noise_shape) * prediction.factor[:, None])
-        half = t.ppf(0.5 + 0.5 * LEVEL, self._model.dof) * shape
+        squared = np.diagonal(self._model.noise_shape) * prediction.factor[:, None]
+        added = prediction.variance_of_unseen()
+        if added is not None:
+            squared = squared + (self._model.dof - 2.0) / self._model.dof * added
+        half = t.ppf(0.5 + 0.5 * LEVEL, self._model.dof) * np.sqrt(squared)
         return prediction.mean - half, prediction.mean + half
 
     def predict_one(self, x: FloatArray) -> FloatArray:

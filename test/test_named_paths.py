@@ -26,7 +26,7 @@ NAMED = re.compile(
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_files_that_a_document_names_exist(document):
     # From the root, from the package as the architecture has them, or as links are.
-    folders = (ROOT, ROOT / "ilr_dynamics", document.parent)
+    folders = (ROOT, ROOT / "ilr_dynamics", ROOT / "ilr_dynamics_msgs", document.parent)
     missing = [
         name
         for name in NAMED.findall(document.read_text())

@@ -64,7 +64,7 @@ def check_arrays(arrays: Mapping[str, FloatArray]) -> None:
         raise ValueError(
             "identified dynamics of an earlier version: learn them again from the recordings"
         )
-    n_kept = len(arrays[KEPT + "mass"])
+    n_kept = arrays[KEPT + "mass"].size
     for name, shape in _shapes(len(arrays["axes"]), n_kept).items():
         if arrays[name].shape != shape or not np.all(np.isfinite(arrays[name])):
             raise ValueError(f"{name} of identified dynamics must be finite and of shape {shape}")

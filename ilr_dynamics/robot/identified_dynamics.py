@@ -207,15 +207,17 @@ class IdentifiedDynamics(GlobalModel):
         """These dynamics as further samples leave them, and what each of those counts (n,)."""
         batch, owner = RepresentativeSamples.of_batch(X, Y, weights)
         known = self.representatives
-        both = known.with_others(batch)
-        correlation = self._correlation(both.weighed(self.correlation).thinned(N_SEARCHED))
+        both = known.with_others(batch).weighed(self.correlation)
+        correlation = self._correlation(both.distinct().thinned(N_SEARCHED))
         counted = known.reweighed(batch, self.correlation, correlation)
         of_known, of_batch = np.split(counted.worth, [len(known.mass)])
         # What was summed up before counts less where the batch repeats it.
         before = float(known.mass @ known.worth)
         left = float(known.mass @ of_known) / before if before > 0.0 else 1.0
         earlier = replace(
-            self._scaled(left), representatives=counted.thinned(N_KEPT), correlation=correlation
+            self._scaled(left),
+            representatives=counted.distinct().thinned(N_KEPT),
+            correlation=correlation,
         )
         return earlier, of_batch[owner]
 

@@ -129,6 +129,21 @@ class RepresentativeSamples:
         if len(self.mass) <= n:
             return self
         rows, owner = _evenly(self.mass * self.worth, n)
+        return self._stand_for(rows, owner)
+
+    def distinct(self) -> Self:
+        """
+        Return these with one in place of several that have the same inputs to the last digit.
+
+        Of a recording that is learned twice, samples share their noise too, which is no
+        correlation between states.
+        """
+        _, first, owner = np.unique(self.X, axis=0, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        return self._stand_for(first[order], np.argsort(order)[owner.ravel()])
+
+    def _stand_for(self, rows: IndexArray, owner: IndexArray) -> Self:
+        """Return some rows that stand for all; `owner` is the place of that of each (n,)."""
         mass = _sums(owner, self.mass)
         total = _sums(owner, self.mass * self.worth)
         return type(self)(self.X[rows], self.Y[rows], mass, total / mass)

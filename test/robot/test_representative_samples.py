@@ -164,6 +164,20 @@ def test_more_samples_never_make_earlier_ones_worth_more(first, later, share):
     np.testing.assert_allclose(together.worth, at_once.worth, rtol=1e-9)
 
 
+def test_one_is_left_of_samples_with_the_same_inputs():
+    places = [0.3, 0.1, 0.3, 0.2, 0.1, 0.3]
+    mass = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    once = samples(places, mass).weighed(USUAL).distinct()
+    # In the order of the first of each, which stands for all.
+    np.testing.assert_array_equal(once.X[:, 0], [0.3, 0.1, 0.2])
+    np.testing.assert_array_equal(once.Y[:, 0], [0.0, 1.0, 3.0])
+    np.testing.assert_array_equal(once.mass, [10.0, 7.0, 4.0])
+    assert independent(once) == pytest.approx(independent(samples(places, mass).weighed(USUAL)))
+    different = samples(way(30, 1.0)).weighed(USUAL)
+    np.testing.assert_array_equal(different.distinct().X, different.X)
+    assert len(RepresentativeSamples.none(2).distinct().mass) == 0
+
+
 def test_none_are_worth_nothing():
     nothing = RepresentativeSamples.none(2)
     assert independent(nothing) == 0.0

@@ -157,8 +157,10 @@ def test_files_of_the_driver_agree(driver):
     shared = ("state.topic", "command.topic", "command.interface", "joints")
     for name in (*shared, "driver_compensates_gravity"):
         assert driver.of_node[name] == driver.of_simulator[name]
-    learned_from = [driver.of_node[f"learning.{name}_topic"] for name in ("state", "command")]
-    assert driver.of_recorder["topics"] == [topic for topic in learned_from if topic]
+    learned_from = [driver.of_node["learning.state_topic"]]
+    if driver.of_node.get("learning.torque", "commanded") == "commanded":
+        learned_from.append(driver.of_node["learning.command_topic"])
+    assert driver.of_recorder["topics"] == learned_from
     gravity = str(driver.of_node["driver_compensates_gravity"]).lower()
     assert driver.of_recorder["driver_compensates_gravity"] == gravity
     if not driver.stamped:

@@ -46,6 +46,8 @@ def mixture(dofs=DOFS):
         widening_coefficients=nothing,
         noise_shapes=shapes,
         dofs=dofs,
+        centres=np.zeros((len(dofs), 1)),
+        extents=np.zeros((len(dofs), 1)),
     )
 
 
@@ -56,14 +58,15 @@ def predictions(*, added=True, added_to_unseen=True):
         log_weights=np.log(weights),
         means=2.0 * generator.normal(size=(N, 3, D)),
         factors=1.0 + generator.uniform(size=(N, 3)),
-        added=generator.uniform(0.0, 4.0, (N, D)) if added else None,
+        added=generator.uniform(0.0, 4.0, (N, 2, D)) if added else None,
         added_to_unseen=generator.uniform(0.0, 9.0, (N, D)) if added_to_unseen else None,
     )
 
 
 def added_to(block, row, component):
-    variance = block.added_to_unseen if component == 2 else block.added
-    return np.zeros(D) if variance is None else variance[row]
+    if component == 2:
+        return np.zeros(D) if block.added_to_unseen is None else block.added_to_unseen[row]
+    return np.zeros(D) if block.added is None else block.added[row, component]
 
 
 def laws(model, block, row):
