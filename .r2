@@ -1,2 +1,0 @@
-#!/bin/bash
-cd /tmp/w6 && exec /tmp/launch_env/run "$@"
