@@ -157,8 +157,10 @@ def test_files_of_the_driver_agree(driver):
     shared = ("state.topic", "command.topic", "command.interface", "joints")
     for name in (*shared, "driver_compensates_gravity"):
         assert driver.of_node[name] == driver.of_simulator[name]
-    learned_from = [driver.of_node[f"learning.{name}_topic"] for name in ("state", "command")]
-    learned_from = [topic for topic in learned_from if topic]
+    measured = driver.of_node.get("learning.torque") == "measured"
+    assert measured is not driver.stamped
+    kinds = ("state",) if measured else ("state", "command")
+    learned_from = [driver.of_node[f"learning.{name}_topic"] for name in kinds]
     assert ["/" + topic.lstrip("/") for topic in driver.of_recorder["topics"]] == learned_from
     gravity = str(driver.of_node["driver_compensates_gravity"]).lower()
     assert driver.of_recorder["driver_compensates_gravity"] == gravity
