@@ -8,15 +8,15 @@ PACKAGE = "ilr_dynamics"
 SHARE = f"share/{PACKAGE}"
 
 EXECUTABLES = {
-    "inverse_dynamics_node": "nodes.inverse_dynamics_node",
-    "wam_simulator": "nodes.wam_simulator",
-    "trajectory_publisher": "nodes.trajectory_publisher",
-    "visualizer": "nodes.visualizer",
-    "recorder": "nodes.recorder",
-    "train": "cli.train",
-    "evaluate": "cli.evaluate",
-    "inspect": "cli.inspect_recordings",
-    "demo": "cli.demo",
+    "inverse_dynamics_node": "nodes.programs:inverse_dynamics_node",
+    "wam_simulator": "nodes.programs:wam_simulator",
+    "trajectory_publisher": "nodes.programs:trajectory_publisher",
+    "visualizer": "nodes.programs:visualizer",
+    "recorder": "nodes.programs:recorder",
+    "train": "cli.train:main",
+    "evaluate": "cli.evaluate:main",
+    "inspect": "cli.inspect_recordings:main",
+    "demo": "cli.demo:main",
 }
 
 setup(
@@ -44,7 +44,7 @@ setup(
     zip_safe=False,
     entry_points={
         "console_scripts": [
-            f"{name} = {PACKAGE}.{module}:main" for name, module in EXECUTABLES.items()
+            f"{name} = {PACKAGE}.{function}" for name, function in EXECUTABLES.items()
         ],
     },
 )

@@ -99,6 +99,8 @@ def record_motion(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Pat
         joints=JOINTS,
         frequencies=(0.9, 1.3),
         wrong_until: float = 0.0,
+        namespace: str = "",
+        notes: dict[str, str] | None = None,
     ) -> Path:
         path = tmp_path_factory.mktemp("recordings") / "bag"
         period = 2_000_000
@@ -110,11 +112,12 @@ def record_motion(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Pat
         q_then, qd_then = amplitude * np.sin(rate * later), amplitude * rate * np.cos(rate * later)
         torque = -0.5 * rate**2 * q_then + 0.3 * qd_then + 4.0 * np.sin(q_then)
         torque[: round(wrong_until * n_states)] *= -1.0
-        with RecordingWriter(path) as writer:
+        with RecordingWriter(path, annotations=notes) as writer:
             for k in range(n_states):
                 stamp = period * (k + 1)
-                writer.write_joint_state("/joint_states", stamp, joints, q[k])
-                writer.write_joint_state("/joint_torque_command", stamp, joints, effort=torque[k])
+                states, commands = f"{namespace}/joint_states", f"{namespace}/joint_torque_command"
+                writer.write_joint_state(states, stamp, joints, q[k])
+                writer.write_joint_state(commands, stamp, joints, effort=torque[k])
         return path
 
     return record

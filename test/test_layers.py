@@ -22,6 +22,7 @@ LAYERS = [
     # Recordings are judged by the settings they are learned with, and inspected before learning.
     {"inspection", "learning"},
     {"nodes"},
+    {"bringup"},
     {"cli"},
 ]
 LAYERS_OF_REGRESSION = [

@@ -118,6 +118,7 @@ def _settings(options: argparse.Namespace) -> LearningSettings:
         gravity=tuple(metadata.get("gravity", STANDING)),
         state_topic=values["learning.state_topic"],
         command_topic=command_topic(values),
+        prefix=values["prefix"],
         samples=SampleSettings(sample_rate=values["learning.sample_rate"] or None),
     )
 

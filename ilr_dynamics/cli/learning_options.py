@@ -35,6 +35,7 @@ RECORDING_OPTIONS = {
     "--state-topic": "learning.state_topic",
     "--command-topic": "learning.command_topic",
     "--torque": "learning.torque",
+    "--prefix": "prefix",
     "--sample-rate": "learning.sample_rate",
 }
 LEARNING_OPTIONS = {

@@ -8,6 +8,7 @@ import copy
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,15 @@ from ilr_dynamics.learning.prior import model_to_update
 from ilr_dynamics.learning.recording_weights import recording_weights
 from ilr_dynamics.learning.report import LearningReport
 from ilr_dynamics.learning.settings import LearningSettings, snapshot_metadata
-from ilr_dynamics.recording import Recording, Samples, read_recording, training_samples
+from ilr_dynamics.recording import (
+    NAMESPACE_ANNOTATION,
+    PREFIX_ANNOTATION,
+    Recording,
+    Samples,
+    read_annotations,
+    read_recording,
+    training_samples,
+)
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 
 __all__ = [
@@ -95,16 +104,25 @@ def read_states(
     Parameters and errors are those of `read_samples`. At the end `STATES_SHARE` of the stage
     "reading" is done.
     """
-    return read_recording(
+    noted = read_annotations(bag_uri, settings.directories)
+    namespace = noted.get(NAMESPACE_ANNOTATION, settings.namespace)
+    prefix = noted.get(PREFIX_ANNOTATION, settings.prefix)
+    command_topic = settings.command_topic
+    recording = read_recording(
         bag_uri,
-        settings.joint_names,
-        state_topic=settings.state_topic,
-        command_topic=settings.command_topic,
+        [prefix + joint for joint in settings.joint_names],
+        state_topic=_in_namespace(settings.state_topic, namespace),
+        command_topic=command_topic and _in_namespace(command_topic, namespace),
         driver_compensates_gravity=settings.driver_compensates_gravity,
         limits=settings.limits,
         directories=settings.directories,
         progress=lambda share: progress("reading", STATES_SHARE * share, math.nan),
     )
+    return replace(recording, joint_names=settings.joint_names)
+
+
+def _in_namespace(topic: str, namespace: str) -> str:
+    return topic if topic.startswith("/") else f"{namespace.rstrip('/')}/{topic}"
 
 
 def learn(

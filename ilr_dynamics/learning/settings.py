@@ -38,13 +38,14 @@ class LearningSettings:
     Parameters
     ----------
     joint_names : tuple of str
-        Joints of the arm, in the order of the model's columns.
+        Joints of the arm, without prefix, in the order of the model's columns.
     driver_compensates_gravity : bool
         Whether the driver adds the gravity torque to what it is sent.
     state_topic : str
-        Topic of the measured joint states in recordings.
+        Topic of the measured joint states in recordings; without a leading slash it is in the
+        arm's namespace.
     command_topic : str or None
-        Topic of the commanded torques in recordings (`read_recording`).
+        Topic of the commanded torques in recordings (`read_recording`), likewise.
     model : mapping
         Parameters of `ILR`.
     samples : SampleSettings
@@ -66,6 +67,11 @@ class LearningSettings:
     directories : tuple of str or None
         Allowed directories of recordings and snapshots that requests name (`resolve_allowed`);
         None: any.
+    namespace : str
+        ROS namespace of the arm's topics, where a recording does not say another.
+    prefix : str
+        What the joints' names begin with in messages, where a recording does not say another: of
+        two arms alike each learns from recordings of both.
     """
 
     joint_names: tuple[str, ...]
@@ -80,6 +86,8 @@ class LearningSettings:
     gravity: tuple[float, ...] = STANDING
     effective_samples: bool = True
     directories: tuple[str, ...] | None = None
+    namespace: str = "/"
+    prefix: str = ""
 
     def __post_init__(self) -> None:
         """Check names and directories."""

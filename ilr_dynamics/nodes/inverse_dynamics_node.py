@@ -61,7 +61,14 @@ SPIN_PERIOD = 0.1
 
 
 class InverseDynamicsNode(LifecycleNode):
-    """Life cycle of the control loop and of the model's services."""
+    """
+    Life cycle of the control loop and of the model's services.
+
+    Attributes
+    ----------
+    failed : bool
+        Whether the node was to get active by itself, and could not or must not.
+    """
 
     def __init__(self) -> None:
         super().__init__("inverse_dynamics")
@@ -69,6 +76,8 @@ class InverseDynamicsNode(LifecycleNode):
         self._arm = PublishedArm(self)
         self._description: RobotDescription | None = None
         self._loop: ControlLoop | None = None
+        self._autostart = self.get_parameter("autostart").value
+        self.failed = False
         self._log = EventLog(self.get_logger())
         self._models = ModelServices(self, self._log)
         self._requests = MotionRequests(self, self._log)
@@ -84,12 +93,19 @@ class InverseDynamicsNode(LifecycleNode):
         self.add_post_set_parameters_callback(self._apply_parameters)
         if warning := shared_memory_warning():
             self._log.warning("middleware", warning)
-        self._log.info("life cycle", "waiting to be configured and activated")
+        if not self._autostart:
+            self._log.info("life cycle", "waiting to be configured and activated")
 
     @property
     def joint_states(self) -> Subscription[JointState] | None:
         """Subscription of the control loop; None before configuration."""
         return None if self._loop is None else self._loop.joint_states
+
+    def start(self) -> None:
+        """Get active, if the node is to do so by itself."""
+        for trigger in (self.trigger_configure, self.trigger_activate):
+            if self._autostart and not self.failed:
+                self.failed = trigger() is not TransitionCallbackReturn.SUCCESS
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Check the parameters and build the control loop and the services."""
@@ -118,8 +134,11 @@ class InverseDynamicsNode(LifecycleNode):
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Start to send torque."""
-        answer = super().on_activate(state)
         assert self._loop is not None
+        if objection := self._loop.rivals.begin():
+            self._log.error("activate", f"not activated: {objection}")
+            return TransitionCallbackReturn.FAILURE
+        answer = super().on_activate(state)
         self._loop.activate()
         priority = self.get_parameter("realtime_priority").value
         # Without chrt a learner could give it back only when its Python has started.
@@ -147,6 +166,7 @@ class InverseDynamicsNode(LifecycleNode):
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Bring the torque to zero, end the learner and return to the unconfigured state."""
         self._tear_down()
+        self.failed = self._autostart
         return TransitionCallbackReturn.SUCCESS
 
     def close(self) -> None:
@@ -158,7 +178,7 @@ class InverseDynamicsNode(LifecycleNode):
     def _configure_models(self, values: dict[str, Any]) -> None:
         assert self._loop is not None
         self._models.configure(
-            learning_settings(values),
+            learning_settings(values, self.get_namespace()),
             snapshot_folder(values),
             learner_limits(values),
             self._loop.set_predictor,
@@ -194,6 +214,7 @@ class InverseDynamicsNode(LifecycleNode):
 
     def _publish_diagnostics(self) -> None:
         self._log.flush()
+        self._yield_to_rivals()
         statuses = {LOOP: (DiagnosticStatus.OK, "not configured")}
         details: dict[str, str] = {}
         hardware = self._description.name if self._description else ""
@@ -229,6 +250,14 @@ class InverseDynamicsNode(LifecycleNode):
         message.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(message)
 
+    def _yield_to_rivals(self) -> None:
+        if self._loop is None or not self._loop.state.active:
+            return
+        if objection := self._loop.rivals.again():
+            self._log.error("activate", f"deactivated: {objection}")
+            self.trigger_deactivate()
+            self.failed = self._autostart
+
     def _warn(self, state: LoopState, statistics: LoopStatistics, lag: float | None) -> None:
         if not state.active:
             return
@@ -240,7 +269,7 @@ class InverseDynamicsNode(LifecycleNode):
 
 
 def main(args: list[str] | None = None) -> int:
-    """Run the node until SIGINT or SIGTERM, then end with zero torque; 1 if it cannot start."""
+    """Run the node until SIGINT or SIGTERM, then end with zero torque; 1 if that was before."""
     if not start_ros("inverse_dynamics", INVERSE_DYNAMICS, args):
         return 1
     stop = StopRequest()
@@ -252,14 +281,15 @@ def main(args: list[str] | None = None) -> int:
         return 1
     executor = PriorityExecutor(node)
     try:
-        while not stop:
+        node.start()
+        while not (stop or node.failed):
             executor.spin_once(node.joint_states, SPIN_PERIOD)
     finally:
         with limited_end():
             node.close()
         executor.shutdown()
         rclpy.shutdown()
-    return 0
+    return int(node.failed)
 
 
 if __name__ == "__main__":

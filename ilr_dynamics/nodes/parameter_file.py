@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,6 @@ from ilr_dynamics.robot.yaml_config import read_yaml
 
 __all__ = ["check_lists", "check_names", "read_complete_parameters", "read_parameter_file"]
 
-# Sections for every node; this package's nodes have no namespace.
-_EVERY_NODE = ("/**", "/*")
 # Parameters that every node has.
 _OF_ROS = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 
@@ -29,7 +28,7 @@ def read_parameter_file(path: Path, node: str) -> dict[str, Any]:
     path : Path
         ROS parameter file.
     node : str
-        Name of the node, with its slash.
+        Full name of the node, such as /left/recorder.
 
     Raises
     ------
@@ -49,7 +48,7 @@ def read_complete_parameters(
     paths : sequence of Path
         ROS parameter files; a later one takes precedence.
     node : str
-        Name of the node, with its slash.
+        Full name of the node, such as /left/recorder.
     table : sequence of ParameterRow
         The node's parameters.
 
@@ -77,27 +76,44 @@ def read_complete_parameters(
 
 
 def check_names(path: Path, node: str, table: Sequence[ParameterRow]) -> None:
-    """Check the names of the parameters that a file has for this very node.
+    """Check that what a file has for a node of this name is for this node, and known to it.
 
-    Those for every node may be another's.
+    What it has for every node may be another's.
+
+    Parameters
+    ----------
+    path : Path
+        ROS parameter file.
+    node : str
+        Full name of the node, such as /left/recorder.
+    table : sequence of ParameterRow
+        The node's parameters.
 
     Raises
     ------
     InvalidParameterError
-        If one is not in the table.
+        If a parameter is not in the table, or if all of this name is for other namespaces: the
+        node would run on its defaults.
     RobotDescriptionError
         If the file cannot be read.
     """
+    name = node.rpartition("/")[2]
+    sections = [section for section in read_yaml(path) if section.rpartition("/")[2] == name]
+    if sections and not any(_matches(section, node) for section in sections):
+        raise InvalidParameterError(
+            f"{path} has parameters for {', '.join(sections)} and none for {node}; "
+            f"expected them for /**/{name}, which is in any namespace"
+        )
     known = [row.name for row in table]
     for section, parameters in _sections(path, node):
-        if f"/{section.lstrip('/')}" in _EVERY_NODE:
+        if section not in sections:
             continue
-        for name in parameters:
-            if name in known or name.startswith(_OF_ROS):
+        for parameter in parameters:
+            if parameter in known or parameter.startswith(_OF_ROS):
                 continue
-            similar = difflib.get_close_matches(name, known, cutoff=0.0)
+            similar = difflib.get_close_matches(parameter, known, cutoff=0.0)
             raise InvalidParameterError(
-                f"parameter {name} in {path} is none of {node}; expected one such as "
+                f"parameter {parameter} in {path} is none of {node}; expected one such as "
                 f"{', '.join(similar)}"
             )
 
@@ -134,10 +150,18 @@ def _given(paths: Sequence[Path], node: str) -> dict[str, Any]:
 
 
 def _sections(path: Path, node: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Sections of a file for a node and for every node, as name and parameters."""
+    """Sections of a file that apply to a node, as name and parameters."""
     for name, content in read_yaml(path).items():
-        if f"/{name.lstrip('/')}" in (*_EVERY_NODE, node):
+        if _matches(name, node):
             yield name, dict(_flat((content or {}).get("ros__parameters") or {}))
+
+
+def _matches(section: str, node: str) -> bool:
+    """Whether a section applies to a node: as in rclpy, /* is one name and /** any number."""
+    if re.fullmatch(r"[\w/*]+", section) is None:
+        return False
+    pattern = f"/{section.lstrip('/')}".replace("/*", r"(/\w+)")
+    return re.fullmatch(pattern, node) is not None
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -8,6 +8,9 @@ it becomes a setting (`settings`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ilr_dynamics.nodes.parameter_table import ParameterRow as Row
 from ilr_dynamics.nodes.parameter_table import per_joint
 
@@ -17,12 +20,15 @@ __all__ = [
     "TRAJECTORY_PUBLISHER",
     "VISUALIZER",
     "WAM_SIMULATOR",
+    "joints_in_messages",
 ]
 
 # Rows fill their lines: with an argument a line, nobody would see the table.
 # fmt: off
 
 # What several nodes have to be given alike.
+PREFIX = Row("prefix", "", "what the joints' names in messages begin with, as of one of two arms",
+             read_only=True)
 ARM = (
     Row("robot", "wam4",
         "arm of the package, path of a URDF file, or robot_description: the URDF of that "
@@ -30,8 +36,9 @@ ARM = (
     Row("robot_description", "",
         "URDF as text, as robot_state_publisher has it, for robot: robot_description",
         read_only=True),
-    Row("joints", ["j1", "j2", "j3", "j4"], "names of the joints in messages, from base to tool",
-        read_only=True),
+    Row("joints", ["j1", "j2", "j3", "j4"],
+        "names of the joints in messages, from base to tool, without the prefix", read_only=True),
+    PREFIX,
     Row("tool_frame", "",
         "link whose origin is the tool point; empty: the arm's end, of several the only one with "
         "mass, or tool0, flange, the first by name", read_only=True),
@@ -58,6 +65,9 @@ DIRECTORIES = Row("files.directories", ["/data", "~/.ros/ilr_dynamics"],
 INVERSE_DYNAMICS = (
     *ARM,
     GRAVITY,
+    Row("autostart", False,
+        "whether the node configures and activates itself, and ends if it cannot",
+        read_only=True),
     Row("rate", 500.0, "joint states per second", "Hz", (10.0, 5000.0), read_only=True),
     PRIORITY,
     Row("driver_compensates_gravity", False,
@@ -119,11 +129,11 @@ INVERSE_DYNAMICS = (
     DIRECTORIES,
     Row("learning.snapshot_directory", "",
         "folder for snapshots without a name; empty: ~/.ros/ilr_dynamics", read_only=True),
-    Row("learning.state_topic", "/joint_states", "topic of the joint states in recordings"),
+    Row("learning.state_topic", "joint_states", "topic of the joint states in recordings"),
     Row("learning.torque", "commanded",
         "torque to learn from: commanded, of learning.command_topic, or measured, the efforts of "
         "the joint states", choices=("commanded", "measured")),
-    Row("learning.command_topic", "/joint_torque_command",
+    Row("learning.command_topic", "joint_torque_command",
         "topic of the commanded torques in recordings; empty: learn from the measured ones"),
     Row("learning.continuous_joints", [""],
         "joints without limits, whose recorded positions may jump by whole turns"),
@@ -184,6 +194,7 @@ RECORDER = (
     Row("reliability", "reliable",
         "quality of service to ask for; drivers with best-effort topics need best_effort",
         choices=("reliable", "best_effort"), read_only=True),
+    PREFIX,
     Row("driver_compensates_gravity", "",
         "noted in the recording: whether the driver adds the gravity torque to the command",
         choices=("", "true", "false")),
@@ -203,7 +214,7 @@ TRAJECTORY_PUBLISHER = (
 VISUALIZER = (
     *ARM,
     STATE_TOPIC,
-    Row("frame", "base", "frame of all markers and paths", read_only=True),
+    Row("frame", "base", "frame of all markers and paths, without the prefix", read_only=True),
     DIRECTORIES,
     Row("arm_markers", True,
         "whether the arm itself is drawn; false where RViz shows a robot model of it",
@@ -212,3 +223,10 @@ VISUALIZER = (
     Row("history", 6.0, "length of the shown paths", "s", (0.1, 60.0)),
     Row("point_rate", 25.0, "largest number of path points per second", "Hz", (1.0, 100.0)),
 )
+
+# fmt: on
+
+
+def joints_in_messages(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the joints' names in messages, from the values of ``joints`` and ``prefix``."""
+    return tuple(values["prefix"] + joint for joint in values["joints"])

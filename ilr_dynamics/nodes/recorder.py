@@ -19,7 +19,12 @@ from ilr_dynamics.nodes.parameter_table import declare, read
 from ilr_dynamics.nodes.parameters import RECORDER
 from ilr_dynamics.nodes.shared.node_process import StopRequest, limited_end, run_program, spin
 from ilr_dynamics.nodes.shared.polled_subscription import PolledSubscription
-from ilr_dynamics.recording import GRAVITY_ANNOTATION, RecordingWriter
+from ilr_dynamics.recording import (
+    GRAVITY_ANNOTATION,
+    NAMESPACE_ANNOTATION,
+    PREFIX_ANNOTATION,
+    RecordingWriter,
+)
 from ilr_dynamics_msgs.msg import ControllerState
 
 __all__ = ["CONTROLLER_STATE", "RecorderNode", "controller_state_definition", "main"]
@@ -84,12 +89,17 @@ class RecorderNode(Node):
                 f"recording {self._writer.path} is going on; expected one at a time"
             )
         values = read(self, RECORDER)
-        gravity = values[GRAVITY_ANNOTATION]
+        notes = {
+            NAMESPACE_ANNOTATION: self.get_namespace(),
+            PREFIX_ANNOTATION: values["prefix"],
+        }
+        if values[GRAVITY_ANNOTATION]:
+            notes[GRAVITY_ANNOTATION] = values[GRAVITY_ANNOTATION]
         uri = values["uri"]
         writer = RecordingWriter(
             resolve_allowed(uri, values["files.directories"]) if uri.strip() else uri,
             values["storage"],
-            {GRAVITY_ANNOTATION: gravity} if gravity else None,
+            notes,
         )
         self._take()  # Messages from before the start are discarded.
         for topic in self._topics:

@@ -25,7 +25,7 @@ from ilr_dynamics.control.feedforward import Predictor
 from ilr_dynamics.exceptions import InvalidParameterError
 from ilr_dynamics.learning import LearnerLimits, LearningSettings
 from ilr_dynamics.nodes.parameter_table import check
-from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS
+from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS, joints_in_messages
 from ilr_dynamics.recording import SampleSettings
 from ilr_dynamics.robot.description import RobotDescription
 
@@ -62,7 +62,7 @@ class ControlSettings:
         InvalidParameterError
             If values do not fit each other or the arm.
         """
-        joints = tuple(values["joints"])
+        joints = joints_in_messages(values)
         if len(joints) != description.n_joints or len(set(joints)) != len(joints):
             raise InvalidParameterError(
                 f"parameter joints is {list(joints)}; expected {description.n_joints} different "
@@ -147,11 +147,18 @@ def _limits(
     return limits
 
 
-def learning_settings(values: Mapping[str, Any]) -> LearningSettings:
+def learning_settings(values: Mapping[str, Any], namespace: str = "/") -> LearningSettings:
     """Build the learner's settings from values of all parameters of /inverse_dynamics.
 
     Those per joint may be None where nobody knows them: scales are then estimated from the
     recording, and limits are those of any arm.
+
+    Parameters
+    ----------
+    values : mapping
+        By name.
+    namespace : str
+        That of the node.
 
     Raises
     ------
@@ -164,6 +171,8 @@ def learning_settings(values: Mapping[str, Any]) -> LearningSettings:
         driver_compensates_gravity=values["driver_compensates_gravity"],
         state_topic=values["learning.state_topic"],
         command_topic=command_topic(values),
+        namespace=namespace,
+        prefix=values["prefix"],
         model={
             "n_components": values["learning.n_components"],
             "random_state": values["learning.random_state"],

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
 
@@ -16,7 +16,7 @@ from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import joint_order
 from ilr_dynamics.exceptions import InvalidDataError, TrajectoryError
 from ilr_dynamics.nodes.parameter_table import declare, read
-from ilr_dynamics.nodes.parameters import TRAJECTORY_PUBLISHER
+from ilr_dynamics.nodes.parameters import TRAJECTORY_PUBLISHER, joints_in_messages
 from ilr_dynamics.nodes.shared import qos
 from ilr_dynamics.nodes.shared.messages import seconds, trajectory_message
 from ilr_dynamics.nodes.shared.node_process import StopRequest, limited_end, run_program, spin
@@ -56,8 +56,8 @@ class TrajectoryPublisher(Node):
         super().__init__("trajectory_publisher")
         declare(self, TRAJECTORY_PUBLISHER)
         self._values = PublishedArm(self).with_file(read(self, TRAJECTORY_PUBLISHER))
-        self._joints = tuple(self._values["joints"])
-        self._motion = _motion(self._values, self._joints, self.get_logger().warning)
+        self._joints = joints_in_messages(self._values)
+        self._motion = _motion(self._values, self.get_logger().warning)
         self._end = self._values["lead_in"] + self._motion.times[-1]
         self._left = self._values["repeat"]
         self._followed = 0
@@ -158,16 +158,15 @@ def with_lead_in(motion: JointMotion, start: FloatArray, duration: float) -> Joi
     )
 
 
-def _motion(
-    values: Mapping[str, Any], joints: Sequence[str], warn: Callable[[str], object]
-) -> JointMotion:
+def _motion(values: Mapping[str, Any], warn: Callable[[str], object]) -> JointMotion:
     name, rate = values["trajectory"], values["rate"]
     if not name.endswith((".csv", ".yaml")):
         model = RigidBodyModel(load_arm(values, warn))
         return joint_path(tool_path(name), model, rate)
     waypoints = read_waypoints(name)
     try:
-        order = joint_order(waypoints.joint_names, joints)
+        # A file is for each of two arms alike, so it has no prefix.
+        order = joint_order(waypoints.joint_names, tuple(values["joints"]))
     except InvalidDataError as error:
         raise TrajectoryError(f"{name}: {error}") from error
     return smooth_motion(waypoints._replace(positions=waypoints.positions[:, order]), rate)

@@ -26,7 +26,7 @@ from ilr_dynamics.nodes.markers.state_markers import (
     pose,
 )
 from ilr_dynamics.nodes.parameter_table import declare, read
-from ilr_dynamics.nodes.parameters import VISUALIZER
+from ilr_dynamics.nodes.parameters import VISUALIZER, joints_in_messages
 from ilr_dynamics.nodes.shared import qos
 from ilr_dynamics.nodes.shared.messages import seconds
 from ilr_dynamics.nodes.shared.node_process import StopRequest, limited_end, run_program, spin
@@ -58,14 +58,14 @@ class Visualizer(Node):
         declare(self, VISUALIZER)
         values = PublishedArm(self).with_file(read(self, VISUALIZER))
         description = load_arm(values, self.get_logger().warning)
-        self._joints = tuple(values["joints"])
+        self._joints = joints_in_messages(values)
         self._model = RigidBodyModel(description)
         self._shapes = visual_shapes(description)
-        self._arm = arm_markers(self._shapes, values["frame"])
+        self._frame = values["prefix"] + values["frame"]
+        self._arm = arm_markers(self._shapes, self._frame)
         self._trails = {
-            name: Trail(name, values["frame"], colour) for name, colour in _COLOURS.items()
+            name: Trail(name, self._frame, colour) for name, colour in _COLOURS.items()
         }
-        self._frame = values["frame"]
         self._bars = TorqueBars(self._joints, description.torque_limit, self._frame)
         self._local_models = LocalModelMarkers(
             self._model, values["files.directories"], self._frame

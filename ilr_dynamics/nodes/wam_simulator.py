@@ -23,9 +23,9 @@ from std_srvs.srv import Trigger
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import joint_order
-from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError
+from ilr_dynamics.exceptions import IlrDynamicsError, InvalidDataError, InvalidParameterError
 from ilr_dynamics.nodes.parameter_table import changed, declare, read
-from ilr_dynamics.nodes.parameters import WAM_SIMULATOR
+from ilr_dynamics.nodes.parameters import WAM_SIMULATOR, joints_in_messages
 from ilr_dynamics.nodes.shared import qos
 from ilr_dynamics.nodes.shared.event_log import EventLog
 from ilr_dynamics.nodes.shared.fast_dds import shared_memory_warning
@@ -36,6 +36,7 @@ from ilr_dynamics.nodes.shared.realtime import (
     ScheduledCollector,
     take_realtime_priority,
 )
+from ilr_dynamics.nodes.shared.rivals import RivalWatch, other_arms
 from ilr_dynamics.nodes.shared.robot_description import PublishedArm
 from ilr_dynamics.nodes.shared.robot_model import load_arm
 from ilr_dynamics.robot.driver import DriverEvent, EventKind
@@ -68,7 +69,7 @@ class WamSimulator(Node):
         self._log = EventLog(self.get_logger())
         self._values = PublishedArm(self).with_file(read(self, WAM_SIMULATOR))
         _check_pace(self._values)
-        self._joints = tuple(self._values["joints"])
+        self._joints = joints_in_messages(self._values)
         self._arm = self._simulated_arm()
         self._start = self.get_clock().now().nanoseconds
         self._answered = False
@@ -90,13 +91,17 @@ class WamSimulator(Node):
             self._log.warning("realtime priority", refusal)
         if warning := shared_memory_warning():
             self._log.warning("middleware", warning)
+        self._rivals = RivalWatch(self._other_arms)
+        self._objection = self._rivals.begin()
 
     def run(self, stop: StopRequest) -> None:
-        """Simulate until a stop is requested."""
+        """Simulate until a stop is requested, or raise if another arm is there already."""
         executor = PriorityExecutor(self)
         collector = ScheduledCollector(round(1.0 / self._arm.plant.config.cycle))
         collector.start()
         while not stop:
+            if self._objection:
+                raise IlrDynamicsError(self._objection)
             self._publish_state()
             collector.cycle_done()
             self._wait(executor, stop)
@@ -212,8 +217,22 @@ class WamSimulator(Node):
     def _apply_parameters(self, parameters: Sequence[Parameter[Any]]) -> None:
         self._values = changed(self._values, parameters)
 
+    def _other_arms(self) -> str:
+        """Return an objection to other arms on the topics; or ""."""
+        states, command = (
+            self.resolve_topic_name(self._values[f"{name}.topic"]) for name in ("state", "command")
+        )
+        others = other_arms(self, states, command)
+        if not others:
+            return ""
+        return (
+            f"{', '.join(others)} is another arm on {states} and {command}: expected one; end the "
+            "other, or give one of them another namespace or ROS_DOMAIN_ID"
+        )
+
     def _publish_diagnostics(self) -> None:
         self._log.flush()
+        self._objection = self._objection or self._rivals.again()
         driver = self._arm.driver
         text = "brakes on" if driver.braked else "torque on"
         details = {kind.value: str(driver.counts[kind]) for kind in EventKind}

@@ -4,9 +4,15 @@
 
 from __future__ import annotations
 
+from ilr_dynamics.recording.bag import read_annotations
 from ilr_dynamics.recording.joint_state import encode_joint_state
 from ilr_dynamics.recording.message_collector import BagLimits
-from ilr_dynamics.recording.reading import GRAVITY_ANNOTATION, read_recording
+from ilr_dynamics.recording.reading import (
+    GRAVITY_ANNOTATION,
+    NAMESPACE_ANNOTATION,
+    PREFIX_ANNOTATION,
+    read_recording,
+)
 from ilr_dynamics.recording.recording import Recording
 from ilr_dynamics.recording.rejection_texts import describe_rejections
 from ilr_dynamics.recording.sample_settings import SampleSettings
@@ -15,6 +21,8 @@ from ilr_dynamics.recording.writer import RecordingWriter
 
 __all__ = [
     "GRAVITY_ANNOTATION",
+    "NAMESPACE_ANNOTATION",
+    "PREFIX_ANNOTATION",
     "BagLimits",
     "Recording",
     "RecordingWriter",
@@ -23,6 +31,7 @@ __all__ = [
     "concatenate",
     "describe_rejections",
     "encode_joint_state",
+    "read_annotations",
     "read_recording",
     "training_samples",
 ]

@@ -28,7 +28,14 @@ from ilr_dynamics.recording.mcap import read_mcap
 from ilr_dynamics.recording.message_collector import BagLimits, MessageCollector, MessageConsumer
 from ilr_dynamics.recording.sqlite import read_sqlite
 
-__all__ = ["DEFAULT_LIMITS", "Bag", "Progress", "ignore_progress", "read_bag"]
+__all__ = [
+    "DEFAULT_LIMITS",
+    "Bag",
+    "Progress",
+    "ignore_progress",
+    "read_annotations",
+    "read_bag",
+]
 
 DEFAULT_LIMITS = BagLimits()
 
@@ -139,6 +146,40 @@ def read_bag(
         MappingProxyType(dict(annotations)),
         collector.places,
     )
+
+
+def read_annotations(
+    uri: str | Path, directories: Sequence[str | Path] | None = None
+) -> Mapping[str, str]:
+    """
+    Return the free text entries of a bag's metadata (`Bag`), without reading its messages.
+
+    Parameters
+    ----------
+    uri : str or Path
+        Folder of a rosbag2, or one of its ``.mcap`` or ``.db3`` files.
+    directories : sequence of str or Path, or None
+        Allowed directories of the bag and its metadata, links followed; None: any.
+
+    Returns
+    -------
+    mapping of str to str
+
+    Raises
+    ------
+    RecordingError
+        If the bag is missing or its metadata are damaged.
+    FileAccessError
+        If it is outside the allowed directories.
+    """
+    path = _existing_bag(uri, directories)
+    if path.is_dir():
+        try:
+            return read_metadata(resolve_allowed(path / METADATA_FILE, directories)).annotations
+        except RecordingError as error:
+            raise RecordingError(f"recording {path} cannot be read: {error}") from error
+    metadata = _metadata_of_file(path, directories)
+    return {} if metadata is None else metadata.annotations
 
 
 def _existing_bag(uri: str | Path, directories: Sequence[str | Path] | None) -> Path:

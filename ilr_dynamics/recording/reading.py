@@ -24,10 +24,14 @@ from ilr_dynamics.recording.stamp_order import judge_stamps, long_steps
 from ilr_dynamics.recording.topic_series import TopicSeries, keep_rows, rises, take_rows
 from ilr_dynamics.recording.torque_join import join_torques
 
-__all__ = ["GRAVITY_ANNOTATION", "read_recording"]
+__all__ = ["GRAVITY_ANNOTATION", "NAMESPACE_ANNOTATION", "PREFIX_ANNOTATION", "read_recording"]
 
 GRAVITY_ANNOTATION = "driver_compensates_gravity"
 """Entry of a bag's metadata with the value "true" or "false"; written by our recorder."""
+NAMESPACE_ANNOTATION = "namespace"
+"""Entry with the ROS namespace of the arm's topics, such as "/left"; written by our recorder."""
+PREFIX_ANNOTATION = "prefix"
+"""Entry with what the names of the arm's joints begin with; written by our recorder."""
 
 # Fields that a usable state (with commanded or reported torque) and a usable command must have.
 OF_STATES, WITH_EFFORT, OF_COMMANDS = ("position",), ("position", "effort"), ("effort",)

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""URDF of an arm as text, with its joints renamed to their names in messages."""
+"""URDF of an arm as text, with the names that its joints have in messages and links on /tf."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ __all__ = ["root_link", "urdf_text"]
 
 # Attributes that hold the name of a joint, by the tag of the element, anywhere in the file.
 _NAMED_IN = {"joint": "name", "mimic": "joint"}
+# And those that hold the name of a link.
+_LINKS_IN = {"link": "name", "parent": "link", "child": "link"}
 
 
 def root_link(description: RobotDescription) -> str:
@@ -24,9 +26,9 @@ def root_link(description: RobotDescription) -> str:
     return next(link for link in links if link not in children)
 
 
-def urdf_text(description: RobotDescription, joints: Sequence[str]) -> str:
+def urdf_text(description: RobotDescription, joints: Sequence[str], prefix: str = "") -> str:
     """
-    Return the URDF of an arm with new names of its moving joints.
+    Return the URDF of an arm with new names of its moving joints, and of its links.
 
     Parameters
     ----------
@@ -34,6 +36,8 @@ def urdf_text(description: RobotDescription, joints: Sequence[str]) -> str:
         Description of the arm.
     joints : sequence of str
         Names of its joints in messages, from base to tool.
+    prefix : str
+        What the names of its links begin with on /tf.
 
     Returns
     -------
@@ -58,4 +62,7 @@ def urdf_text(description: RobotDescription, joints: Sequence[str]) -> str:
         attribute = _NAMED_IN.get(element.tag)
         if attribute is not None and (name := element.get(attribute)) in new_names:
             element.set(attribute, new_names[name])
+        attribute = _LINKS_IN.get(element.tag)
+        if attribute is not None and (link := element.get(attribute)):
+            element.set(attribute, prefix + link)
     return ElementTree.tostring(root, encoding="unicode")

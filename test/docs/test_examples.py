@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Examples of the pages: Python runs, commands name what there is."""
 
-import ast
 import doctest
 import importlib
 import re
@@ -14,6 +13,7 @@ import yaml
 from node_interfaces import NODES
 from pages import CODE, DOCS, PAGES, ROOT, blocks, tables
 
+from ilr_dynamics.bringup.arguments import arguments, arguments_of_two_arms
 from ilr_dynamics.cli import evaluate, train
 
 ROS_WORDS = ("ros2", "make", "tools/run", "colcon")
@@ -24,7 +24,11 @@ COMMANDS = [
     for line in block.splitlines()
     if line.startswith(ROS_WORDS)
 ]
-LAUNCH = ROOT / "launch" / "wam_tracking.launch.py"
+CONFIG = ROOT / "config"
+LAUNCH_ARGUMENTS = {
+    "wam_tracking.launch.py": {argument.name for argument in arguments(CONFIG)},
+    "two_arms.launch.py": {argument.name for argument in arguments_of_two_arms(CONFIG)},
+}
 
 
 def _commands(*beginning):
@@ -35,14 +39,6 @@ def _commands(*beginning):
         for page, found in words
         if tuple(found[: len(beginning)]) == beginning
     ]
-
-
-def _launch_arguments():
-    return {
-        node.args[0].value
-        for node in ast.walk(ast.parse(LAUNCH.read_text()))
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "DeclareLaunchArgument"
-    }
 
 
 def _parameters(node):
@@ -71,7 +67,7 @@ def test_python_of_the_readme(tmp_path, monkeypatch):
 @pytest.mark.parametrize("words", _commands("ros2", "service", "call"))
 def test_service_exists_and_takes_what_it_is_given(words, running):
     name, kind = words[3], words[4]
-    node, _, service = name.strip("/").partition("/")
+    node, service = name.strip("/").split("/")[-2:]
     short = kind.replace("/srv/", "/")
     assert ("service", f"~/{service}", short) in {
         (end.kind, end.name, end.type) for end in running[node][1]
@@ -90,13 +86,19 @@ def test_parameter_exists_and_may_be_changed(words):
 
 @pytest.mark.parametrize("words", _commands("ros2", "launch"))
 def test_launch_takes_the_arguments(words):
-    assert words[2:4] == ["ilr_dynamics", LAUNCH.name]
-    assert {word.partition(":=")[0] for word in words[4:]} <= _launch_arguments()
+    assert words[2] == "ilr_dynamics"
+    given = {word.partition(":=")[0] for word in words[4:] if ":=" in word}
+    assert given <= LAUNCH_ARGUMENTS[words[3]]
+
+
+def test_launch_files_are_those_there_are():
+    assert LAUNCH_ARGUMENTS.keys() == {file.name for file in (ROOT / "launch").glob("*.py")}
 
 
 @pytest.mark.parametrize("words", _commands("ros2", "run"))
 def test_node_takes_the_parameters(words):
-    set_parameters = {word.partition(":=")[0] for word in words if ":=" in word}
+    given = {word.partition(":=")[0] for word in words if ":=" in word}
+    set_parameters = {name for name in given if not name.startswith("__")}
     assert words[2] == "ilr_dynamics"
     if words[3] in NODES:
         assert set_parameters <= _parameters(words[3])
@@ -120,7 +122,7 @@ def test_make_has_the_target(words):
 
 def test_table_of_launch_arguments_is_complete():
     (rows,) = (rows for header, rows in tables(DOCS / "first_run.md") if header[0] == "argument")
-    assert {CODE.findall(row[0])[0] for row in rows} == _launch_arguments()
+    assert {CODE.findall(row[0])[0] for row in rows} == LAUNCH_ARGUMENTS["wam_tracking.launch.py"]
 
 
 def test_recording_is_learned_and_judged_as_the_page_says(bag, tmp_path, monkeypatch):

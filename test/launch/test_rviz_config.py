@@ -57,9 +57,9 @@ def test_robot_model_is_taken_from_its_own_topic(manager):
         for display in manager["Displays"]
         if display["Class"] == "rviz_default_plugins/RobotModel"
     ]
-    assert topics == [{"Durability Policy": "Transient Local", "Value": DESCRIPTION_TOPIC}]
+    assert topics == [{"Durability Policy": "Transient Local", "Value": f"/{DESCRIPTION_TOPIC}"}]
 
 
 def test_fixed_frame_is_the_one_of_the_parameter_file(manager):
-    parameters = yaml.safe_load((CONFIG / "wam4.yaml").read_text())["/visualizer"]
+    parameters = yaml.safe_load((CONFIG / "wam4.yaml").read_text())["/**/visualizer"]
     assert manager["Global Options"]["Fixed Frame"] == parameters["ros__parameters"]["frame"]

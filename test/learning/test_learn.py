@@ -46,6 +46,31 @@ def test_second_recording_is_learned_on_top_of_the_first(
     assert (tmp_path / "first.npz").read_bytes() == before
 
 
+@pytest.mark.parametrize("of_left", [{"namespace": "/left", "prefix": "left_"}, {}])
+def test_an_arm_learns_from_a_recording_of_another_alike(
+    bag, record_motion, arm_settings, of_left
+):
+    right = record_motion(
+        joints=("right_j1", "right_j2"),
+        namespace="/right",
+        notes={"namespace": "/right", "prefix": "right_"},
+    )
+    topics = {"state_topic": "joint_states", "command_topic": "joint_torque_command"}
+    samples = read_samples(right, replace(arm_settings, **topics, **of_left))
+    assert samples.joint_names == arm_settings.joint_names
+    np.testing.assert_array_equal(samples.Y, read_samples(bag, arm_settings).Y)
+
+
+def test_a_recording_without_notes_is_of_this_arm(bag, record_motion, arm_settings):
+    left = record_motion(joints=("left_j1", "left_j2"), namespace="/left")
+    topics = {"state_topic": "joint_states", "command_topic": "joint_torque_command"}
+    settings = replace(arm_settings, **topics, namespace="/left", prefix="left_")
+    samples = read_samples(left, settings)
+    np.testing.assert_array_equal(samples.Y, read_samples(bag, arm_settings).Y)
+    with pytest.raises(RecordingError, match="expected the topic /right/joint_states"):
+        read_samples(left, replace(settings, namespace="/right"))
+
+
 def test_update_is_judged_on_samples_it_has_not_learned(bag, arm_settings):
     samples = read_samples(bag, arm_settings)
     newest = slice(-math.ceil(samples.n_used / 10), None)

@@ -29,6 +29,12 @@ SECOND = """
 /*: {ros__parameters: {last: everywhere}}
 seen: {ros__parameters: {own: later, both: later, last: later}}
 """
+NAMESPACES = """
+/**/seen: {ros__parameters: {own: anywhere, both: anywhere, last: anywhere}}
+/*/seen: {ros__parameters: {both: in one namespace}}
+/left/seen: {ros__parameters: {last: left}}
+/left/*: {ros__parameters: {every: left}}
+"""
 TABLE = [
     ParameterRow("own", "", ""),
     ParameterRow("both", "", ""),
@@ -46,17 +52,30 @@ def write(tmp_path, *texts: str) -> list[Path]:
     return paths
 
 
-@pytest.mark.parametrize("texts", [(FIRST, SECOND), (SECOND, FIRST), (FIRST,), (SECOND,)])
-def test_parameters_are_those_of_a_node(tmp_path, texts):
+@pytest.mark.parametrize(
+    ("texts", "namespace"),
+    [
+        *((texts, "") for texts in [(FIRST, SECOND), (SECOND, FIRST), (FIRST,), (SECOND,)]),
+        *(((NAMESPACES,), namespace) for namespace in ("", "/left", "/lab/left")),
+    ],
+)
+def test_parameters_are_those_of_a_node(tmp_path, texts, namespace):
     files = write(tmp_path, *texts)
     options = [word for path in files for word in ("--params-file", str(path))]
     context = rclpy.Context()
-    rclpy.init(context=context, args=["--ros-args", *options])
+    rclpy.init(context=context, args=["--ros-args", "-r", f"__ns:=/{namespace[1:]}", *options])
     node = Node("seen", context=context)
     expected = {row.name: node.declare_parameter(row.name, row.default).value for row in TABLE}
     node.destroy_node()
     rclpy.shutdown(context=context)
-    assert read_complete_parameters(files, "/seen", TABLE) == expected
+    assert read_complete_parameters(files, f"{namespace}/seen", TABLE) == expected
+
+
+def test_a_file_for_another_namespace_is_refused(tmp_path):
+    (file,) = write(tmp_path, "/seen: {ros__parameters: {}}\n/right/seen: {ros__parameters: {}}")
+    text = r"for /seen, /right/seen and none for /left/seen; expected them for /\*\*/seen"
+    with pytest.raises(InvalidParameterError, match=text):
+        check_names(file, "/left/seen", TABLE)
 
 
 def test_a_node_that_a_file_does_not_name_has_what_every_node_has(tmp_path):

@@ -27,7 +27,7 @@ from std_srvs.srv import Trigger
 
 from ilr_dynamics.cli.tracking_evaluation import read_tracking
 from ilr_dynamics.exceptions import RecordingError
-from ilr_dynamics.recording import read_recording
+from ilr_dynamics.recording import read_annotations, read_recording
 from ilr_dynamics_msgs.msg import ControllerState
 
 JOINTS = ["j1", "j2"]
@@ -131,7 +131,7 @@ def start_recorder(tmp_path):
 
 @pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
 def test_runs_are_recorded_one_after_the_other(arm, start_recorder, tmp_path, storage):
-    recorder = start_recorder(storage=storage)
+    recorder = start_recorder(storage=storage, prefix="left_")
     arm.wait_for_recorder()
     for name in ("first", "second"):
         arm.set_uri(tmp_path / name)
@@ -146,6 +146,7 @@ def test_runs_are_recorded_one_after_the_other(arm, start_recorder, tmp_path, st
         np.testing.assert_array_equal(recording.position, positions)
         np.testing.assert_array_equal(recording.torque, np.float32(10.0 * positions))
         assert recording.rejected == {}
+        assert read_annotations(tmp_path / name) == {"namespace": "/", "prefix": "left_"}
     recorder.send_signal(signal.SIGINT)
     assert recorder.wait(TIMEOUT) == 0
 

@@ -275,3 +275,18 @@ def test_bad_parameters_end_the_process_with_a_message(parameter, words):
     assert done.returncode == 1
     assert words in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_second_arm_on_the_topics_is_refused(lock_step):
+    environment = os.environ | DOMAIN.environment()
+    done = subprocess.run(
+        [*COMMAND, "--ros-args", "-r", "__node:=second"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120.0,
+    )
+    assert done.returncode == 1
+    text = "/wam_simulator is another arm on /joint_states and /joint_torque_command: expected one"
+    assert text in done.stderr
+    assert lock_step.next_state().name == JOINTS

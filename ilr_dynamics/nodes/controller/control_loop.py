@@ -32,6 +32,7 @@ from ilr_dynamics.nodes.shared import qos
 from ilr_dynamics.nodes.shared.event_log import EventLog
 from ilr_dynamics.nodes.shared.messages import JointStateReader, sender, torque_command
 from ilr_dynamics.nodes.shared.realtime import ScheduledCollector
+from ilr_dynamics.nodes.shared.rivals import RivalWatch, other_controllers
 from ilr_dynamics.robot.description import RobotDescription
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 from ilr_dynamics.robot.urdf_text import root_link
@@ -63,6 +64,11 @@ class ControlLoop:
         Trajectories and requests, which go to this loop's controller while it exists.
     log : EventLog
         Log of the node.
+
+    Attributes
+    ----------
+    rivals : RivalWatch
+        Watch over other controllers of the arm.
     """
 
     def __init__(
@@ -90,6 +96,8 @@ class ControlLoop:
             RigidBodyModel(description),
             driver_compensates_gravity=values["driver_compensates_gravity"],
         )
+        self._command_topic = node.resolve_topic_name(values["command.topic"])
+        self.rivals = RivalWatch(self._other_controllers)
         self._publishers = Publishers(node, node.resolve_topic_name(values["state.topic"]))
         self._controller = TrackingController(
             settings.limits,
@@ -281,6 +289,16 @@ class ControlLoop:
             return
         self._released = now
         self._let_down(self._controller.step_release())
+
+    def _other_controllers(self) -> str:
+        """Return an objection to other nodes that send torques to this arm; or ""."""
+        others = other_controllers(self._node, self._command_topic)
+        if not others:
+            return ""
+        return (
+            f"{', '.join(others)} publishes {self._command_topic} too: expected one controller "
+            "of an arm; end the other, or give one of them another namespace or ROS_DOMAIN_ID"
+        )
 
     def _on_silence(self, silence: float) -> None:
         if self._active:

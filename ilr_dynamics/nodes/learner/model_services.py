@@ -29,6 +29,7 @@ from ilr_dynamics.learning import (
     SaveJob,
     UpdateJob,
 )
+from ilr_dynamics.learning.learn import ignore_progress
 from ilr_dynamics.nodes.learner.learner_client import LearnerClient
 from ilr_dynamics.nodes.shared.event_log import EventLog
 from ilr_dynamics.regression import Predictor
@@ -147,15 +148,14 @@ class ModelServices:
         self._scratch.close()
 
     def load(self, snapshot_uri: str) -> None:
-        """Load a snapshot in the background and log the outcome."""
-        assert self._node.executor is not None
-        self._node.executor.create_task(self._load_and_log, snapshot_uri)
+        """Load a snapshot in this process, or raise why not; for while no arm is controlled."""
+        # Only here: without a snapshot the node starts without the learner's modules.
+        from ilr_dynamics.learning.worker import run_job
 
-    async def _load_and_log(self, snapshot_uri: str) -> None:
-        try:
-            await self._load(LoadSnapshot.Request(snapshot_uri=snapshot_uri))
-        except IlrDynamicsError as error:
-            self._log.error("load", f"snapshot not loaded: {error}")
+        job = LoadJob(snapshot_uri, str(self._scratch.path), self._configured().settings)
+        report = run_job(job, ignore_progress)
+        self._exchange(report)
+        Path(report.predictor).unlink(missing_ok=True)
 
     async def _answer(
         self,
@@ -239,21 +239,26 @@ class ModelServices:
 
     async def _take(self, report: LearningReport) -> None:
         """Exchange the model in use, and delete the previous one later."""
+        previous = self._exchange(report)
+        await _next_turn()
+        # The memory mapping keeps the content of the deleted file.
+        Path(report.predictor).unlink(missing_ok=True)
+        # Releasing memory and disk space of a large model takes as long as a control cycle.
+        if previous is not None:
+            Path(previous.base).unlink(missing_ok=True)
+
+    def _exchange(self, report: LearningReport) -> _Model | None:
+        """Use the model of a report from now on, and return the previous one."""
         use = self._configured()
-        path = Path(report.predictor)
-        previous, self._model = self._model, _Model(Predictor.open(path), report.base)
-        use.set_predictor(self._model.predictor, report.snapshot)
+        model = _Model(Predictor.open(Path(report.predictor)), report.base)
+        previous, self._model = self._model, model
+        use.set_predictor(model.predictor, report.snapshot)
         self._log.info(
             "model",
             f"model {report.snapshot}: {report.components_after} components, "
             f"{report.samples_total} samples",
         )
-        await _next_turn()
-        # The memory mapping keeps the content of the deleted file.
-        path.unlink(missing_ok=True)
-        # Releasing memory and disk space of a large model takes as long as a control cycle.
-        if previous is not None:
-            Path(previous.base).unlink(missing_ok=True)
+        return previous
 
 
 @coroutine

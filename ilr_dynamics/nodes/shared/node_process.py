@@ -60,11 +60,13 @@ def start_ros(node: str, table: Sequence[ParameterRow], arguments: list[str] | N
         Whether that was possible; else the log says why it was not.
     """
     prepare_fast_dds()
+    words = sys.argv if arguments is None else arguments
+    full_name = _full_name(node, words)
     try:
-        for option, file in pairwise(sys.argv if arguments is None else arguments):
+        for option, file in pairwise(words):
             if option == "--params-file":
-                check_names(Path(file), f"/{node}", table)
-                check_lists(Path(file), f"/{node}", table)
+                check_names(Path(file), full_name, table)
+                check_lists(Path(file), full_name, table)
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
     # Errors of rcl are of the latter kind.
     except (IlrDynamicsError, RuntimeError) as error:
@@ -77,6 +79,16 @@ def start_ros(node: str, table: Sequence[ParameterRow], arguments: list[str] | N
         rclpy.logging.get_logger(node).error(f"not started: {text}")
         return False
     return True
+
+
+def _full_name(node: str, arguments: Sequence[str]) -> str:
+    """Return a node's name with the namespace, or the other name, that its arguments give it."""
+    given = {"__ns": "/", "__node": node}
+    for option, rule in pairwise(arguments):
+        if option in ("-r", "--remap"):
+            name, _, value = rule.rpartition(":=")
+            given[name.rpartition(":")[2]] = value
+    return f"{given['__ns'].rstrip('/')}/{given['__node']}"
 
 
 class StopRequest:

@@ -16,6 +16,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 
 from ilr_dynamics.exceptions import RobotDescriptionError
+from ilr_dynamics.nodes.parameters import joints_in_messages
 from ilr_dynamics.nodes.shared.polled_subscription import PolledSubscription
 from ilr_dynamics.scratch_folder import ScratchFolder
 
@@ -62,7 +63,7 @@ class PublishedArm:
         Parameters
         ----------
         values : mapping
-            Values of ``robot``, ``robot_description`` and ``joints``, and any others.
+            Values of ``robot``, ``robot_description``, ``joints`` and ``prefix``, and any others.
 
         Returns
         -------
@@ -78,7 +79,7 @@ class PublishedArm:
         if values["robot"] != FROM_ROS:
             return dict(values)
         if self._path is None:
-            text = of_joints(values[FROM_ROS] or self._published(), values["joints"])
+            text = of_joints(values[FROM_ROS] or self._published(), joints_in_messages(values))
             folder = ScratchFolder("ilr_dynamics_")
             atexit.register(folder.close)
             path = folder.path / f"{FROM_ROS}.urdf"

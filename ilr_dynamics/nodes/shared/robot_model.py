@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ilr_dynamics.nodes.parameter_file import read_complete_parameters
-from ilr_dynamics.nodes.parameters import VISUALIZER
+from ilr_dynamics.nodes.parameters import VISUALIZER, joints_in_messages
 from ilr_dynamics.nodes.shared.robot_description import FROM_ROS
 from ilr_dynamics.robot.description import STANDING, RobotDescription, load_description
 from ilr_dynamics.robot.urdf_text import root_link, urdf_text
@@ -19,7 +19,7 @@ __all__ = ["DESCRIPTION_TOPIC", "RobotModel", "load_arm", "read_robot_model"]
 
 # Not /robot_description: ros2_control reads its hardware from there, and RViz would find the
 # description of a driver, whose frames may not be connected to those of the markers.
-DESCRIPTION_TOPIC = "/visualizer/robot_description"
+DESCRIPTION_TOPIC = "visualizer/robot_description"
 
 
 def load_arm(values: Mapping[str, Any], warn: Callable[[str], object]) -> RobotDescription:
@@ -63,7 +63,9 @@ class RobotModel:
     state_topic: str
 
 
-def read_robot_model(parameter_files: Sequence[Path]) -> RobotModel | None:
+def read_robot_model(
+    parameter_files: Sequence[Path], namespace: str = "/", prefix: str = ""
+) -> RobotModel | None:
     """
     Return the arm that the visualizer shows when it is started with these files.
 
@@ -71,6 +73,10 @@ def read_robot_model(parameter_files: Sequence[Path]) -> RobotModel | None:
     ----------
     parameter_files : sequence of Path
         ROS parameter files; later ones take precedence.
+    namespace : str
+        That of the visualizer.
+    prefix : str
+        What the names of the arm's joints and links begin with; empty: as the files say.
 
     Returns
     -------
@@ -85,10 +91,14 @@ def read_robot_model(parameter_files: Sequence[Path]) -> RobotModel | None:
     RobotDescriptionError
         If a file cannot be read, or the number of names is not that of the joints.
     """
-    values = read_complete_parameters(parameter_files, "/visualizer", VISUALIZER)
+    node = f"{namespace.rstrip('/')}/visualizer"
+    values = read_complete_parameters(parameter_files, node, VISUALIZER)
     if values["robot"] == FROM_ROS:
         return None
+    if prefix:
+        values["prefix"] = prefix
     description = load_description(values["robot"], values["tool_frame"])
     if root_link(description) != values["frame"]:
         return None
-    return RobotModel(urdf_text(description, values["joints"]), values["state.topic"])
+    urdf = urdf_text(description, joints_in_messages(values), values["prefix"])
+    return RobotModel(urdf, values["state.topic"])

@@ -160,7 +160,7 @@ def test_files_of_the_driver_agree(driver):
     learned_from = [driver.of_node["learning.state_topic"]]
     if driver.of_node.get("learning.torque", "commanded") == "commanded":
         learned_from.append(driver.of_node["learning.command_topic"])
-    assert ["/" + topic.lstrip("/") for topic in driver.of_recorder["topics"]] == learned_from
+    assert driver.of_recorder["topics"] == learned_from
     gravity = str(driver.of_node["driver_compensates_gravity"]).lower()
     assert driver.of_recorder["driver_compensates_gravity"] == gravity
     if not driver.stamped:

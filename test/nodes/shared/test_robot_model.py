@@ -48,14 +48,27 @@ def test_the_arm_is_that_of_the_parameter_file(robot):
 @pytest.mark.parametrize("driver", DRIVERS, ids=lambda path: path.stem)
 def test_joints_and_topic_are_the_drivers(driver):
     model = read_robot_model([CONFIG / "wam7.yaml", driver])
-    parameters = yaml.safe_load(driver.read_text())["/visualizer"]["ros__parameters"]
+    parameters = yaml.safe_load(driver.read_text())["/**/visualizer"]["ros__parameters"]
     assert moving_joints(model) == parameters["joints"]
     assert model.state_topic == parameters["state"]["topic"]
 
 
+def test_joints_and_links_have_the_prefix():
+    plain = read_robot_model([CONFIG / "wam7.yaml"])
+    model = read_robot_model([CONFIG / "wam7.yaml"], "/left", "left_")
+    assert moving_joints(model) == ["left_" + joint for joint in moving_joints(plain)]
+    assert links(model) == ["left_" + link for link in links(plain)]
+    joined = ElementTree.fromstring(model.urdf).findall("joint/parent")
+    assert {parent.get("link") for parent in joined} < set(links(model))
+
+
+def links(model: RobotModel) -> list[str]:
+    return [link.get("name") for link in ElementTree.fromstring(model.urdf).findall("link")]
+
+
 def changed(tmp_path, **parameters) -> Path:
     path = tmp_path / "changed.yaml"
-    path.write_text(yaml.safe_dump({"/visualizer": {"ros__parameters": parameters}}))
+    path.write_text(yaml.safe_dump({"/**/visualizer": {"ros__parameters": parameters}}))
     return path
 
 
