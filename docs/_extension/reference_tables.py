@@ -78,7 +78,7 @@ def message_files() -> str:
         path for kind in ("msg", "srv", "action") for path in sorted(folder.glob(f"{kind}/*"))
     ]
     return "\n".join(
-        f"### {path.relative_to(folder)}\n\n```text\n{path.read_text().rstrip()}\n```\n"
+        f"### {path.relative_to(ROOT)}\n\n```text\n{path.read_text().rstrip()}\n```\n"
         for path in files
     )
 

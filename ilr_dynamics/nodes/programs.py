@@ -30,8 +30,8 @@ def _run(module: str) -> int:
     """Run the program of a module of this folder and return its exit code."""
     for number in _SIGNALS:
         signal.signal(number, _end)
-    # No window is opened. MuJoCo would look for how to in a process of its own, which answers
-    # Ctrl-C with a traceback.
+    # MuJoCo draws nothing here. To be able to, it would start another program as it is imported,
+    # which a signal leaves behind with a traceback.
     os.environ.setdefault("MUJOCO_GL", "disable")
     code: int = import_module(f"ilr_dynamics.nodes.{module}").main()
     # As Python ends it gives signals back to the system, which would kill it.
