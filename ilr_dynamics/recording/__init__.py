@@ -17,6 +17,7 @@ from ilr_dynamics.recording.recording import Recording
 from ilr_dynamics.recording.rejection_texts import describe_rejections
 from ilr_dynamics.recording.sample_settings import SampleSettings
 from ilr_dynamics.recording.samples import Samples, concatenate, training_samples
+from ilr_dynamics.recording.smoothed_motion import SmoothedMotion, smoothed_motion
 from ilr_dynamics.recording.writer import RecordingWriter
 
 __all__ = [
@@ -28,10 +29,12 @@ __all__ = [
     "RecordingWriter",
     "SampleSettings",
     "Samples",
+    "SmoothedMotion",
     "concatenate",
     "describe_rejections",
     "encode_joint_state",
     "read_annotations",
     "read_recording",
+    "smoothed_motion",
     "training_samples",
 ]
