@@ -1,10 +1,12 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Exceptions of ilr_dynamics; each message names the value found and what was expected."""
+"""Exceptions and warnings of ilr_dynamics; each names what was found and what was expected."""
 
 from __future__ import annotations
 
 __all__ = [
+    "ConvergenceWarning",
+    "DoubtfulDataWarning",
     "FileAccessError",
     "IlrDynamicsError",
     "InvalidDataError",
@@ -16,6 +18,20 @@ __all__ = [
     "SnapshotError",
     "TrajectoryError",
 ]
+
+
+class ConvergenceWarning(UserWarning):
+    """
+    Inference ended at its last iteration, before its lower bound had settled.
+
+    It has the name and the base of scikit-learn's. It is not a subclass of that one, which a
+    package that does not depend on scikit-learn could only have where it is installed: filters
+    would then differ from machine to machine.
+    """
+
+
+class DoubtfulDataWarning(UserWarning):
+    """Samples do not look like those of the system that a global model describes."""
 
 
 class IlrDynamicsError(Exception):

@@ -122,6 +122,8 @@ def _train(options: argparse.Namespace, settings: LearningSettings) -> None:
     parts = [_usable(inspection, settings, options.accept_worse) for inspection in inspections]
     with ProgressBar() as progress:
         model, report = learn(concatenate(parts), settings, known, progress, options.bags)
+    if report.unsettled:
+        print(f"train: {report.unsettled}", file=sys.stderr)
     model.save(output)
     print(_samples_table(options.bags, parts))
     print()

@@ -15,6 +15,7 @@ import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.exceptions import LearnerError
+from ilr_dynamics.learning.noted_warnings import noted_convergence
 from ilr_dynamics.learning.plausibility import implausible_torques
 from ilr_dynamics.learning.prior import model_to_update
 from ilr_dynamics.learning.recording_weights import recording_weights
@@ -184,9 +185,11 @@ def learn(
     trial = copy.copy(new_model).set_params(calibration_share=0.0)
     older_weights = None if weights is None else weights[:n_older]
     older = samples.X[:n_older], samples.Y[:n_older], older_weights
-    trial.partial_fit(*older, callback=report(0.0, 0.5))
+    with noted_convergence():
+        trial.partial_fit(*older, callback=report(0.0, 0.5))
     error_after = _squared_error(trial, X, Y)
-    new_model.partial_fit(samples.X, samples.Y, weights, callback=report(0.5, 1.0))
+    with noted_convergence() as unsettled:
+        new_model.partial_fit(samples.X, samples.Y, weights, callback=report(0.5, 1.0))
     learning_time = time.perf_counter() - start
     for error in (error_after, _squared_error(new_model, X, Y)):
         if not np.isfinite(error).all():
@@ -204,6 +207,7 @@ def learn(
         error_after=error_after,
         worse=model is not None and _is_worse(error_after, error_before, settings, new_model),
         implausible=implausible,
+        unsettled="".join(unsettled),
         learning_time=learning_time,
         samples_total=new_model.n_samples_,
     )

@@ -37,6 +37,9 @@ class LearningReport:
         Whether the second error is larger, with joints weighted by the model's torque scales.
     implausible : str
         Reason why the recorded torques cannot be those of the arm; empty if they can.
+    unsettled : str
+        How far inference got, with the figures, if it ended before its bound had settled; else
+        empty.
     learning_time : float
         Time of inference for both models, s.
     findings : list of str
@@ -61,6 +64,7 @@ class LearningReport:
     error_after: list[float] = field(default_factory=list)
     worse: bool = False
     implausible: str = ""
+    unsettled: str = ""
     learning_time: float = 0.0
     findings: list[str] = field(default_factory=list)
     refusal: str = ""

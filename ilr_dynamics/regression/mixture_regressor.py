@@ -14,7 +14,11 @@ from numpy.typing import ArrayLike
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.blas_threads import one_blas_thread
-from ilr_dynamics.exceptions import InvalidParameterError
+from ilr_dynamics.exceptions import (
+    ConvergenceWarning,
+    DoubtfulDataWarning,
+    InvalidParameterError,
+)
 from ilr_dynamics.regression.estimator import Estimator
 from ilr_dynamics.regression.files.model_file import SNAPSHOT, write_file
 from ilr_dynamics.regression.files.stored_knowledge import pack_knowledge
@@ -28,6 +32,7 @@ from ilr_dynamics.regression.inference.state import InferenceResult
 from ilr_dynamics.regression.inference.stochastic import StochasticInference
 from ilr_dynamics.regression.learner import Learner, calibrated
 from ilr_dynamics.regression.mixture.prior import Prior
+from ilr_dynamics.regression.shared.caller_warning import warn_caller
 from ilr_dynamics.regression.shared.global_model import GlobalModel, check_global_model
 from ilr_dynamics.regression.shared.parameter_group import ParameterGroup
 from ilr_dynamics.regression.shared.validation import (
@@ -209,9 +214,17 @@ class MixtureRegressor(FittedMixture, Estimator):
             If the arrays are malformed or do not fit together.
         InvalidParameterError
             If a parameter is out of range.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If inference ended at its last iteration and its bound had not settled.
+        DoubtfulDataWarning
+            If the samples do not look like those of what the global model describes.
         """
         learner = self._learner()
         X, Y, weights = check_training_data(X, Y, sample_weight)
+        self._warn_of_doubts(X, Y)
         knowledge, result = learner.learn(X, Y, weights, callback)
         self.metadata_ = {}
         return self._learned(knowledge, result)
@@ -237,12 +250,21 @@ class MixtureRegressor(FittedMixture, Estimator):
         X, Y, weights = check_training_data(
             X, Y, sample_weight, self.n_features_in_, self.n_outputs_
         )
+        self._warn_of_doubts(X, Y)
         return self._learned(*learner.update(self._knowledge, X, Y, weights, callback))
 
     def _learned(self, knowledge: Knowledge, result: InferenceResult) -> Self:
         self._know(knowledge)
         self.lower_bounds_, self.converged_ = result.lower_bounds, result.converged
+        if not result.converged:
+            inference = self._group("inference", self.inference)
+            assert isinstance(inference, Inference)
+            warn_caller(inference.unsettled_text(result), ConvergenceWarning)
         return self
+
+    def _warn_of_doubts(self, X: FloatArray, Y: FloatArray) -> None:
+        for text in [] if self.global_model is None else self.global_model.doubts(X, Y):
+            warn_caller(text, DoubtfulDataWarning)
 
     @one_blas_thread
     def calibrate(self, X: ArrayLike, Y: ArrayLike, coverage: float = 0.95) -> Self:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from ilr_dynamics.learning.worker import run_job
 from ilr_dynamics.nodes.parameter_file import read_complete_parameters, read_parameter_file
 from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS
 from ilr_dynamics.nodes.settings import learning_settings
-from ilr_dynamics.regression import load_snapshot
+from ilr_dynamics.regression import BatchInference, load_snapshot
 from ilr_dynamics.robot.description import load_description
 
 CONFIG = Path(__file__).parents[2] / "config"
@@ -43,6 +44,17 @@ def test_recordings_become_a_snapshot(bag, record_motion, tmp_path, capsys):
     assert model.metadata_["recordings"] == [str(bag), str(wide)]
     assert f"{model.n_active_} local models (before: 0) from {model.n_samples_} samples" in shown
     assert "learning  100%" in bars
+
+
+def test_inference_that_ends_early_is_a_line(bag, tmp_path, capsys, monkeypatch):
+    early = BatchInference(2, fit_scales=False)
+    monkeypatch.setattr("ilr_dynamics.learning.prior.INFERENCE", early)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert main([str(bag), "-o", str(tmp_path / "model.npz"), *ARM]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    (line,) = (line for line in lines if "inference ended" in line)
+    assert line.startswith("train: inference ended at its last iteration, number 2, which changed")
 
 
 def test_snapshot_is_learned_on(bag, record_motion, tmp_path):

@@ -4,13 +4,21 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from ilr_dynamics.exceptions import InvalidParameterError, RecordingError, SnapshotError
+from ilr_dynamics.exceptions import (
+    ConvergenceWarning,
+    DoubtfulDataWarning,
+    InvalidParameterError,
+    RecordingError,
+    SnapshotError,
+)
 from ilr_dynamics.learning import learn, load_compatible_snapshot, read_samples
+from ilr_dynamics.learning.noted_warnings import noted_convergence
 from ilr_dynamics.regression import ILR
 
 
@@ -153,3 +161,25 @@ def test_snapshot_with_the_other_gravity_setting_is_refused(bag, arm_settings, t
     other = replace(arm_settings, driver_compensates_gravity=True)
     with pytest.raises(SnapshotError, match="driver_compensates_gravity = False; expected True"):
         load_compatible_snapshot(tmp_path / "model.npz", other)
+
+
+def test_inference_that_ends_early_is_a_line_of_the_report_and_no_warning(bag, arm_settings):
+    samples = read_samples(bag, arm_settings)
+    early = replace(arm_settings, model={**arm_settings.model, "max_iterations": 2})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model, report = learn(samples, early)
+        assert "number 2, which changed the lower bound by" in report.unsettled
+        assert not model.converged_
+        long = replace(arm_settings, model={**arm_settings.model, "max_iterations": 1000})
+        model, report = learn(samples, long)
+    assert (model.converged_, report.unsettled) == (True, "")
+
+
+def test_other_warnings_of_a_fit_are_shown_as_ever():
+    with pytest.warns(UserWarning, match="another") as caught:
+        with noted_convergence() as texts:
+            warnings.warn("another", UserWarning, stacklevel=1)
+            warnings.warn("a line", ConvergenceWarning, stacklevel=1)
+            warnings.warn("judged elsewhere", DoubtfulDataWarning, stacklevel=1)
+    assert (texts, len(caught)) == (["a line"], 1)

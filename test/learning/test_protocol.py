@@ -47,6 +47,7 @@ REPORT = LearningReport(
     error_after=[0.125, 0.3],
     worse=True,
     implausible="of another arm",
+    unsettled="it ended early",
     learning_time=1.5,
     findings=["delay: j1"],
     refusal="too heavy",

@@ -216,6 +216,10 @@ class ModelServices:
         report = await self._learner.run(job, title, on_progress, owner)
         if not report.refusal:
             await self._take(report)
+            if report.unsettled:
+                self._log.warning(
+                    "unsettled", f"learning from {request.bag_uri}: {report.unsettled}"
+                )
         return report
 
     async def _load(self, request: LoadSnapshot.Request) -> LearningReport:
@@ -342,4 +346,5 @@ def _success(answer: Answer, report: LearningReport) -> str:
     if isinstance(answer, SaveSnapshot.Response):
         return f"saved {report.snapshot}"
     text = f"learned from {report.samples_used} samples in {report.learning_time:.1f} s"
-    return text + (f", although {report.overridden}" if report.overridden else "")
+    text += f", although {report.overridden}" if report.overridden else ""
+    return text + (f"; {report.unsettled}" if report.unsettled else "")

@@ -171,6 +171,15 @@ class GlobalModel(ABC):
         """`GlobalPrediction.unlearnable` at inputs X (n, m): all that some queries need."""
         return self.predict(X).unlearnable
 
+    def doubts(self, X: FloatArray, Y: FloatArray) -> list[str]:
+        """
+        Tell what is probably wrong with samples X (n, m), Y (n, d), in sentences for the user.
+
+        Estimators warn of each before they learn the samples. A model that knows nothing of what
+        it describes before it has learned, as most do, has no doubts.
+        """
+        return []
+
     def residual(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """
         What local models learn of outputs Y (n, d) at inputs X (n, m), in physical units.

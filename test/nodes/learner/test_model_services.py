@@ -67,6 +67,12 @@ def test_a_model_that_was_wanted_all_the_same_is_told_with_why_not():
     assert told["message"] == "learned from 700 samples in 1.2 s, although it is worse"
 
 
+def test_a_model_whose_inference_ended_early_is_told_with_how_far_it_got():
+    told = filled(UpdateModel.Response(), replace(LEARNED, unsettled="it ended early"))
+    assert told["success"]
+    assert told["message"] == "learned from 700 samples in 1.2 s; it ended early"
+
+
 def test_a_model_that_was_loaded_or_saved_is_told_with_its_path():
     report = LearningReport(components_after=5, samples_total=900, snapshot="/data/a.npz")
     assert filled(LoadSnapshot.Response(), report) == {
