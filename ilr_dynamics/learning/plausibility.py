@@ -7,27 +7,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.optimize import nnls
 
 from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.learning.settings import LearningSettings
 from ilr_dynamics.recording import Samples
 from ilr_dynamics.recording.rejection import Rejection
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
+from ilr_dynamics.robot.torque_doubts import MAX_DISTANCE, distance_to_model, friction_in
 
 __all__ = ["MOST", "UNITS_OF_LIMIT", "constant_joints", "implausible_torques"]
 
 # Largest share of the recorded states that may have a torque at a limit or beyond; more come from
 # another unit.
 MOST = 0.5
-# Largest distance between recorded torques, friction set aside, and those of the rigid-body model:
-# the norm of the difference over all joints, relative to the norm of the model's. At most 0.39 on
-# the simulated arms and 0.35 on the recording of a real one, with friction. Torques of the wrong
-# sign are at 2.0, torques ten times too large at 8 and more.
-MAX_DISTANCE = 1.5
 # Smallest regression coefficient of the recorded torques on the rigid-body model's, all joints
-# together. At the distances above it is at least 0.6, and half of that where the description of
-# the arm is twice too heavy. With torques in a unit a hundred times too large it is far below.
+# together. Within MAX_DISTANCE of the model it is at least 0.6, and half of that where the
+# description of the arm is twice too heavy. With torques in a unit a hundred times too large it is
+# far below.
 MIN_SHARE = 0.3
 # Motion from which on a joint's torque must change, rad: its friction at least changes its sign.
 MIN_RANGE = 0.01
@@ -89,8 +85,8 @@ def implausible_torques(samples: Samples, settings: LearningSettings) -> str:
             f"the recorded torques fit the rigid-body model as {unit} of each joint's limit; "
             "expected Nm, or accept_worse to be set"
         )
-    Y = Y - _friction(Y - torque, np.split(X, 3, axis=1)[1])
-    distance = float(np.linalg.norm(Y - torque) / np.linalg.norm(torque))
+    Y = Y - friction_in(Y - torque, X)
+    distance = distance_to_model(Y, torque)
     share = float(np.vdot(Y, torque) / np.vdot(torque, torque))
     if distance <= MAX_DISTANCE and share < MIN_SHARE:
         return (
@@ -148,16 +144,6 @@ def _unit_of_limits(
     in_newtonmetres = distance(np.ones(len(joints)))
     is_nearer = found[nearest] < min(UNIT_RATIO * in_newtonmetres, MAX_UNIT_DISTANCE)
     return nearest if is_nearer else ""
-
-
-def _friction(rest: FloatArray, velocity: FloatArray) -> FloatArray:
-    """Dry and viscous friction (n, n_joints) in torques that the rigid-body model leaves, Nm."""
-    friction = np.empty_like(rest)
-    for j, (torque, speed) in enumerate(zip(rest.T, velocity.T, strict=True)):
-        # Friction never pushes: coefficients are positive.
-        columns = np.column_stack([np.sign(speed), speed])
-        friction[:, j] = columns @ nnls(columns, torque)[0]
-    return friction
 
 
 def _share(torque: FloatArray, model: FloatArray, velocity: FloatArray) -> float:

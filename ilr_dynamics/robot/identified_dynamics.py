@@ -48,6 +48,7 @@ from ilr_dynamics.robot.parameter_prior import parameter_prior
 from ilr_dynamics.robot.pinocchio_model import pinocchio_model
 from ilr_dynamics.robot.representative_samples import N_KEPT, N_SEARCHED, RepresentativeSamples
 from ilr_dynamics.robot.residual_correlation import ResidualCorrelation, TorqueCovariance
+from ilr_dynamics.robot.torque_doubts import torque_doubts
 from ilr_dynamics.robot.torque_noise import TorqueNoise, slipping_share
 
 __all__ = ["IdentifiedDynamics"]
@@ -274,6 +275,19 @@ class IdentifiedDynamics(GlobalModel):
             energy=factor * self.energy,
             weight=factor * self.weight,
         )
+
+    def doubts(self, X: FloatArray, Y: FloatArray) -> list[str]:
+        """Tell why samples do not look like those of the described arm (`torque_doubts`)."""
+        if X.shape[1] != 3 * self.n_joints or Y.shape[1] != self.n_joints:
+            return []  # `updated` refuses them.
+        described = self.discounted(0.0)
+
+        def rigid_torque(X: FloatArray, gravity: FloatArray) -> FloatArray:
+            as_described = gravity is self.gravity
+            arm = described if as_described else replace(described, gravity=gravity)
+            return arm.expected(X)
+
+        return torque_doubts(rigid_torque, self.gravity, X, Y)
 
     def predict(self, X: FloatArray) -> GlobalPrediction:
         """Predict torques at [q, qd, qdd] X (n_samples, 3 n)."""
