@@ -16,6 +16,7 @@ sum_n w_n log sum_k rho_nk - sum_k <Q_k, S_k>.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -74,7 +75,7 @@ class BatchInference(Inference):
         """As `Inference.run`."""
         total_weight = float(np.sum(weights))
         bounds: list[float] = []
-        converged = False
+        converged, growth = False, math.nan
         expectation = Expectation(Z, weights, state.prior.n_inputs)
         asks_all = True
         state = state.arranged()
@@ -91,10 +92,12 @@ class BatchInference(Inference):
             bounds.append(entropy + state.log_evidence() - state.constant)
             if callback is not None:
                 callback(iteration + 1, self.max_iterations, bounds[-1] / total_weight)
+            if iteration > 0:
+                growth = (bounds[-1] - bounds[-2]) / total_weight
             if iteration <= FIRST_ITERATION_OF_SCALES:
                 asks_all = False
                 continue
-            settled = bounds[-1] - bounds[-2] <= self.tolerance * total_weight
+            settled = growth <= self.tolerance
             if settled and not asks_all:
                 # Components that were left out may have more to say by now.
                 asks_all = True
@@ -113,7 +116,7 @@ class BatchInference(Inference):
             asks_all = moved is not None
         state = state.fully_united()
         return InferenceResult(
-            state.prior, state.total, state.groups, np.asarray(bounds), converged
+            state.prior, state.total, state.groups, np.asarray(bounds), converged, growth
         )
 
 

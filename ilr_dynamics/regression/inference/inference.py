@@ -56,6 +56,21 @@ class Inference(ParameterGroup, ABC):
         check_choice(self.fit_scales, "fit_scales", (True, False, "outputs"))
         check_choice(self.fit_concentration, "fit_concentration", (True, False))
 
+    def unsettled_text(self, result: InferenceResult) -> str:
+        """Tell the user of a result that has not converged how far it got, and what to change."""
+        reached = f"changed the lower bound by {result.growth:.2g} nats a sample"
+        expected = f"expected at most {self.tolerance:g} (tolerance)"
+        if np.isnan(result.growth):
+            reached = "had none before it to compare its lower bound with"
+            expected = f"expected two that differ by at most {self.tolerance:g} nats a sample"
+        elif abs(result.growth) <= self.tolerance:
+            expected = "expected as little of the next ones, which look at all components anew"
+        return (
+            f"inference ended at its last iteration, number {self.max_iterations}, which "
+            f"{reached}; {expected}: raise max_iterations, lower n_components, or raise tolerance "
+            "if the model is good enough"
+        )
+
     @abstractmethod
     def run(
         self,

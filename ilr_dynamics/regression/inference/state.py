@@ -145,6 +145,9 @@ class InferenceResult:
         Bound on the log evidence of the new samples after each iteration, in nats.
     converged
         Whether the bound settled before the last iteration.
+    growth
+        By how much the last iteration raised the bound (of stochastic inference, the last pass
+        over the samples its estimate), in nats for each unit of weight; NaN after one iteration.
     """
 
     prior: MixturePrior
@@ -152,6 +155,7 @@ class InferenceResult:
     groups: IndexArray
     lower_bounds: FloatArray
     converged: bool
+    growth: float
 
 
 def initial_state(

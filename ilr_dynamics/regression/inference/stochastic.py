@@ -14,6 +14,7 @@ The last step is one over all samples: the statistics that are kept count each s
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -73,7 +74,7 @@ class StochasticInference(Inference):
         total_weight = float(np.sum(weights))
         n_batches = max(1, round(Z.shape[0] / self.batch_size))
         bounds: list[float] = []
-        converged = False
+        converged, growth = False, math.nan
         step_index = 0
         state = state.arranged()
         for completed in range(self.max_iterations - 1):
@@ -96,11 +97,16 @@ class StochasticInference(Inference):
             bounds.append(float(np.mean(estimates)))
             if callback is not None:
                 callback(completed + 1, self.max_iterations, bounds[-1] / total_weight)
-            if completed > 0 and abs(bounds[-1] - bounds[-2]) <= self.tolerance * total_weight:
-                converged = True
+            if completed > 0:
+                growth = (bounds[-1] - bounds[-2]) / total_weight
+                converged = abs(growth) <= self.tolerance
+            if converged:
                 break
         last = BatchInference(1, self.tolerance, fit_scales=False)
         final = last.run(Z, weights, state, generator)
         return replace(
-            final, lower_bounds=np.append(bounds, final.lower_bounds), converged=converged
+            final,
+            lower_bounds=np.append(bounds, final.lower_bounds),
+            converged=converged,
+            growth=growth,
         )
