@@ -65,15 +65,3 @@ def test_a_trial_model_of_the_calibration_does_not_warn_a_second_time():
     with pytest.warns(ConvergenceWarning) as caught:
         model.fit(X, Y)
     assert len(caught) == 1
-
-
-@pytest.mark.parametrize("kind", [ILR, HILR])
-def test_many_components_of_few_samples_converge_within_the_default_iterations(kind):
-    # With EM's own steps, and unions only of a settled bound, these took 200 and more.
-    draw = np.random.default_rng(1)
-    s = np.sort(draw.uniform(0.0, 40.0, 1500))
-    path = np.stack([np.sin((0.5 + 0.2 * k) * s + k) for k in range(9)], axis=1)
-    torque = np.stack([np.sin(3.0 * s), path[:, 0] * path[:, 3]], axis=1)
-    torque += 0.01 * draw.normal(size=torque.shape)
-    model = kind(400).fit(path, torque)
-    assert model.converged_
