@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Fits that do not converge say so, and those with many components do converge."""
+"""Fits that do not converge say so."""
 
 import re
 import warnings
