@@ -29,6 +29,8 @@ def intruder(bench):
     deadline = time.monotonic() + 30.0
     while not publisher.get_subscription_count() and time.monotonic() < deadline:
         bench.spin(0.05)
+    # The publisher knows the controller by now. That it is known to it cannot be asked for.
+    bench.spin(1.0)
     yield publisher
     node.destroy_node()
 
