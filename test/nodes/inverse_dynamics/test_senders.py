@@ -60,15 +60,10 @@ def contradicts(bench):
 
 
 def send_until_fault(bench, intruder, **how):
-    """Return the longest time in which neither sent anything, s."""
-    begin = sent = time.monotonic()
-    longest = 0.0
+    deadline = time.monotonic() + 30.0
     while not contradicts(bench):
-        assert time.monotonic() < begin + 30.0, "no fault"
-        longest = max(longest, time.monotonic() - sent)
+        assert time.monotonic() < deadline, "no fault"
         send_both(bench, intruder, 20, **how)
-        sent = time.monotonic()
-    return longest
 
 
 def test_zeros_from_the_start_are_not_followed(bench, intruder):
@@ -76,10 +71,9 @@ def test_zeros_from_the_start_are_not_followed(bench, intruder):
     assert bench.change_state(Transition.TRANSITION_ACTIVATE)
     bench.torques.clear()
     bench.states.clear()
-    silent = send_until_fault(bench, intruder)
+    send_until_fault(bench, intruder)
     send_both(bench, intruder, 100)
-    # Who sends again after a second is alone at first: so it may be if this process was held up.
-    assert silent > 0.5 or (not bench.torques and not bench.states)
+    assert not bench.torques and not bench.states
     assert not bench.ask(Trigger, "hold", moving=False).success
     level, text, values = bench.diagnosis(moving=False)
     assert level == DiagnosticStatus.ERROR
