@@ -421,9 +421,7 @@ class IdentifiedDynamics(GlobalModel):
         """Posterior from the columns (m, n, C) of some samples alone, weighted (m, n)."""
         by_joint = columns.transpose(1, 0, 2)
         weighted = (columns * weights[:, :, None]).transpose(1, 2, 0)
-        return parameter_posterior(
-            *parameter_prior(self.inertial_prior),
-            parameter_indices(self.n_joints),
+        return self._solved(
             weighted @ by_joint,
             (weighted @ torques.T[:, :, None])[:, :, 0],
             np.sum(weights * torques**2, axis=0),
@@ -433,14 +431,12 @@ class IdentifiedDynamics(GlobalModel):
     @cached_property
     def _parameters(self) -> ParameterPosterior:
         """Posterior of the parameters given the sums alone; its noise is that of slipping."""
-        return parameter_posterior(
-            *parameter_prior(self.inertial_prior),
-            parameter_indices(self.n_joints),
-            self.gram,
-            self.pull,
-            self.energy,
-            self.weight,
-        )
+        return self._solved(self.gram, self.pull, self.energy, self.weight)
+
+    def _solved(self, *sums: FloatArray) -> ParameterPosterior:
+        """Posterior from sums as `gram`, `pull`, `energy` and `weight` are."""
+        prior = parameter_prior(self.inertial_prior)
+        return parameter_posterior(*prior, parameter_indices(self.n_joints), *sums)
 
 
 def _axis(model: pinocchio.Model, joint: int) -> FloatArray:

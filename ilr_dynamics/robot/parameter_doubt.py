@@ -6,14 +6,14 @@ Factor on the uncertainty of identified parameters, from regions that are held o
 A few independent samples tell the size of what no term describes badly, and with it that of the
 parameters' uncertainty: it may be far too large, or too small. How far predictions are off where
 nothing was learned shows it. The postures are halved along each of their main directions, either
-half is predicted from the other, and the factor c maximizes
+half is predicted from the other, and the factor b maximizes
 
 .. math::
-    \sum_i w_i \log N\big(e_i \mid 0,\; c^2 \phi_i^\top S \phi_i + \sigma_i^2\big)
-    - \tfrac12 (\log c)^2
+    \sum_i w_i \log N\big(e_i \mid 0,\; b^2 \phi_i^\top S \phi_i + \sigma_i^2\big)
+    - \tfrac12 (\log b)^2
 
 over the errors e of all halves, each counted as the independent samples w that it is worth. The
-last term is the prior of c: the uncertainty is right within a factor of e. It decides what few
+last term is the prior of b: the uncertainty is right within a factor of e. It decides what few
 samples leave open.
 """
 
