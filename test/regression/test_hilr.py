@@ -22,9 +22,6 @@ from ilr_dynamics.regression.inference.initialization import assignment_statisti
 from ilr_dynamics.regression.inference.state import initial_state
 from ilr_dynamics.regression.mixture.hierarchy import HierarchicalPrior
 
-# Fits that end early, which is enough here.
-pytestmark = pytest.mark.filterwarnings("ignore::ilr_dynamics.exceptions.ConvergenceWarning")
-
 SEEDS = st.integers(0, 2**32 - 1)
 STANDARD = Scaling(input_location=0.0, input_scale=1.0, output_location=0.0, output_scale=1.0)
 GROUPS = np.array([0, 0, 1, 2, 2])

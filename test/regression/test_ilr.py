@@ -11,9 +11,6 @@ from scipy.integrate import quad
 from ilr_dynamics.exceptions import InvalidDataError, NotFittedError
 from ilr_dynamics.regression import ILR, BatchInference, Prior
 
-# Fits that end early, which is enough here.
-pytestmark = pytest.mark.filterwarnings("ignore::ilr_dynamics.exceptions.ConvergenceWarning")
-
 SEEDS = st.integers(0, 2**32 - 1)
 
 

@@ -21,9 +21,6 @@ from ilr_dynamics.regression import (
 from ilr_dynamics.regression.inference.residual_statistics import shifted_statistics
 from ilr_dynamics.regression.prediction.physical_mixture import PhysicalMixture
 
-# Fits that end early, which is enough here.
-pytestmark = pytest.mark.filterwarnings("ignore::ilr_dynamics.exceptions.ConvergenceWarning")
-
 SETTINGS = {"n_components": 6, "random_state": 0, "inference": BatchInference(max_iterations=30)}
 SCALING = Scaling(input_location=0.0, input_scale=1.0, output_scale=0.3)
 

@@ -10,9 +10,6 @@ from hypothesis import strategies as st
 from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError
 from ilr_dynamics.regression import ILR, BatchInference, Prior, Scaling
 
-# Fits that end early, which is enough here.
-pytestmark = pytest.mark.filterwarnings("ignore::ilr_dynamics.exceptions.ConvergenceWarning")
-
 # Scales of the whole range that later batches will cover, as a robot's joint limits give them.
 STANDARD = Scaling(input_location=0.0, input_scale=1.0, output_location=0.0, output_scale=1.0)
 RANGE = {

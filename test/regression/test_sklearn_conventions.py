@@ -28,9 +28,6 @@ from ilr_dynamics.regression import (  # noqa: E402
     StochasticInference,
 )
 
-# Fits that end early, which is enough here.
-pytestmark = pytest.mark.filterwarnings("ignore::ilr_dynamics.exceptions.ConvergenceWarning")
-
 # A check that is listed here and passes fails the test, so this list cannot grow old. Checks of
 # one-dimensional targets do not appear: the tag single_output=False says that Y always has two
 # dimensions, and scikit-learn then reshapes the targets of its checks.

@@ -14,9 +14,6 @@ from ilr_dynamics.regression import (
 )
 from ilr_dynamics.regression.files.model_file import SNAPSHOT, read_file, write_file
 
-# Fits that end early, which is enough here.
-pytestmark = pytest.mark.filterwarnings("ignore::ilr_dynamics.exceptions.ConvergenceWarning")
-
 METADATA = {
     "joint_names": ["j1", "jö"],
     "driver_compensates_gravity": True,

@@ -13,9 +13,6 @@ from ilr_dynamics.exceptions import DoubtfulDataWarning, InvalidDataError
 from ilr_dynamics.regression import ILR, BatchInference
 from ilr_dynamics.robot import IdentifiedDynamics, load_description
 
-# Fits that end early, which is enough here.
-pytestmark = pytest.mark.filterwarnings("ignore::ilr_dynamics.exceptions.ConvergenceWarning")
-
 DYNAMICS = {
     arm: IdentifiedDynamics.from_description(load_description(arm)) for arm in ("wam4", "wam7")
 }

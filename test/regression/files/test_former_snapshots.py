@@ -26,9 +26,6 @@ from ilr_dynamics.regression.files.model_file import (
 )
 from ilr_dynamics.regression.files.stored_predictor import concatenated, separated
 
-# Fits that end early, which is enough here.
-pytestmark = pytest.mark.filterwarnings("ignore::ilr_dynamics.exceptions.ConvergenceWarning")
-
 PARAMETERS = {
     "n_components": 6,
     "concentration": 0.3,

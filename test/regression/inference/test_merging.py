@@ -12,9 +12,6 @@ from ilr_dynamics.regression.inference.initialization import assignment_statisti
 from ilr_dynamics.regression.inference.merging import _entropy_losses, merge_components
 from ilr_dynamics.regression.mixture.mixture import extend
 
-# Fits that end early, which is enough here.
-pytestmark = pytest.mark.filterwarnings("ignore::ilr_dynamics.exceptions.ConvergenceWarning")
-
 SEEDS = st.integers(0, 2**32 - 1)
 PRIOR = Prior(
     concentration=1.5,

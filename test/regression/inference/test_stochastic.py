@@ -11,9 +11,6 @@ from ilr_dynamics.regression.inference.initialization import assignment_statisti
 from ilr_dynamics.regression.inference.state import initial_state
 from ilr_dynamics.regression.mixture.mixture import extend
 
-# Fits that end early, which is enough here.
-pytestmark = pytest.mark.filterwarnings("ignore::ilr_dynamics.exceptions.ConvergenceWarning")
-
 SEEDS = st.integers(0, 2**32 - 1)
 PRIOR = Prior(
     concentration=0.5,

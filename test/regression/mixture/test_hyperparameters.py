@@ -17,9 +17,6 @@ from ilr_dynamics.regression.mixture.hyperparameters import (
 )
 from ilr_dynamics.regression.mixture.mixture import extend
 
-# Fits that end early, which is enough here.
-pytestmark = pytest.mark.filterwarnings("ignore::ilr_dynamics.exceptions.ConvergenceWarning")
-
 SEEDS = st.integers(0, 2**32 - 1)
 
 

@@ -11,9 +11,6 @@ from ilr_dynamics.regression import ILR, BatchInference, LinearGlobalModel, load
 from ilr_dynamics.regression.prediction.calibration import Outcomes, spread_factors
 from ilr_dynamics.regression.units.spread import SpreadFactors
 
-# Fits that end early, which is enough here.
-pytestmark = pytest.mark.filterwarnings("ignore::ilr_dynamics.exceptions.ConvergenceWarning")
-
 
 def samples(n, seed, noise=0.1, low=-3.0, high=3.0):
     generator = np.random.default_rng(seed)

@@ -7,9 +7,6 @@ from learned_hierarchy import hierarchy_along_a_path
 from ilr_dynamics.regression.families.quadratic_forms import pairwise_products
 from ilr_dynamics.regression.prediction.pruned_weights import PrunedWeights
 
-# Fits that end early, which is enough here.
-pytestmark = pytest.mark.filterwarnings("ignore::ilr_dynamics.exceptions.ConvergenceWarning")
-
 
 @pytest.fixture(scope="module", params=[4, 9])
 def model(request):

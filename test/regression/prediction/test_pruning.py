@@ -22,9 +22,6 @@ from ilr_dynamics.regression.families.quadratic_forms import (
 from ilr_dynamics.regression.prediction import pruned_batches
 from ilr_dynamics.regression.prediction.pruning import NEGLIGIBLE_WEIGHT, PruningBounds
 
-# Fits that end early, which is enough here.
-pytestmark = pytest.mark.filterwarnings("ignore::ilr_dynamics.exceptions.ConvergenceWarning")
-
 
 @pytest.fixture
 def generator():

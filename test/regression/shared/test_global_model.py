@@ -21,9 +21,6 @@ from ilr_dynamics.regression import (
 )
 from ilr_dynamics.regression.shared import global_model
 
-# Fits that end early, which is enough here.
-pytestmark = pytest.mark.filterwarnings("ignore::ilr_dynamics.exceptions.ConvergenceWarning")
-
 # So far from all data that the unseen component has all the weight but for the last digits.
 FAR = np.array([[1e14, 0.0], [3.0, -1e16], [-1e15, 1e17]])
 

@@ -9,9 +9,6 @@ from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError
 from ilr_dynamics.regression import ILR, BatchInference, Scaling
 from ilr_dynamics.regression.units.scaling import Standardizer
 
-# Fits that end early, which is enough here.
-pytestmark = pytest.mark.filterwarnings("ignore::ilr_dynamics.exceptions.ConvergenceWarning")
-
 ROWS = st.integers(0, 2**32 - 1).map(lambda s: np.random.default_rng(s).normal(size=(30, 3)))
 
 
