@@ -5,6 +5,7 @@
 from typing import TYPE_CHECKING, Any
 
 from ilr_dynamics.regression.former_names import present_class
+from ilr_dynamics.regression.gaussian_process_global_model import GaussianProcessGlobalModel
 from ilr_dynamics.regression.hilr import HILR
 from ilr_dynamics.regression.ilr import ILR
 from ilr_dynamics.regression.inference.batch import BatchInference
@@ -23,6 +24,7 @@ __all__ = [
     "HILR",
     "ILR",
     "BatchInference",
+    "GaussianProcessGlobalModel",
     "GlobalModel",
     "GlobalPrediction",
     "LinearGlobalModel",

@@ -50,20 +50,26 @@ class LinearGlobalModel(GlobalModel):
 
     def updated(self, X: FloatArray, Y: FloatArray, weights: FloatArray) -> Self:
         """Return what is known after further samples."""
-        known = self
-        if self.inputs is None or self.outputs is None:
-            known = replace(
-                self,
-                inputs=Standardizer.from_data(X, weights, None, None, "input"),
-                outputs=Standardizer.from_data(Y, weights, None, None, "output"),
-            )
-        assert known.inputs is not None and known.outputs is not None
-        U = known._regressors(X)
-        Z = np.concatenate([U, known.outputs.transform(Y)], axis=1)
+        return self.scaled_to(X, Y, weights).with_sums(X, Y, weights)
+
+    def scaled_to(self, X: FloatArray, Y: FloatArray, weights: FloatArray) -> Self:
+        """Return a model in the units of its first samples."""
+        if self.inputs is not None and self.outputs is not None:
+            return self
+        return replace(
+            self,
+            inputs=Standardizer.from_data(X, weights, None, None, "input"),
+            outputs=Standardizer.from_data(Y, weights, None, None, "output"),
+        )
+
+    def with_sums(self, X: FloatArray, Y: FloatArray, weights: FloatArray) -> Self:
+        """Add samples to the sums."""
+        assert self.outputs is not None
+        Z = np.concatenate([self._regressors(X), self.outputs.transform(Y)], axis=1)
         scatter = (weights[:, None] * Z).T @ Z
         if self.scatter is not None:
             scatter = scatter + self.scatter
-        return replace(known, scatter=scatter)
+        return replace(self, scatter=scatter)
 
     def discounted(self, factor: float) -> Self:
         """Return what is left if earlier samples weigh `factor` as much."""
@@ -109,26 +115,32 @@ class LinearGlobalModel(GlobalModel):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> Self:
         """From `arrays`; ValueError if they do not fit together."""
-        if not arrays:
-            return cls()
+        return cls(**cls.checked_parts(arrays)) if arrays else cls()
+
+    @staticmethod
+    def checked_parts(
+        arrays: Mapping[str, FloatArray], n_features: int = 0
+    ) -> dict[str, Standardizer | FloatArray]:
+        """Scalings and sums of this model by name, with so many regressors besides [x, 1]."""
         m, d = len(arrays["input_location"]), len(arrays["output_location"])
+        p = n_features + m + 1 + d
         shapes = {
             "input_location": (m,),
             "input_scale": (m,),
             "output_location": (d,),
             "output_scale": (d,),
-            "scatter": (m + 1 + d, m + 1 + d),
+            "scatter": (p, p),
         }
         for name, shape in shapes.items():
             if arrays[name].shape != shape or not np.all(np.isfinite(arrays[name])):
                 raise ValueError(f"{name} of a linear model must be finite, of shape {shape}")
             if name.endswith("scale") and not np.all(arrays[name] > 0.0):
                 raise ValueError(f"{name} of a linear model must be positive")
-        return cls(
-            Standardizer(arrays["input_location"], arrays["input_scale"]),
-            Standardizer(arrays["output_location"], arrays["output_scale"]),
-            np.asarray(arrays["scatter"]),
-        )
+        return {
+            "inputs": Standardizer(arrays["input_location"], arrays["input_scale"]),
+            "outputs": Standardizer(arrays["output_location"], arrays["output_scale"]),
+            "scatter": np.asarray(arrays["scatter"]),
+        }
 
     def _regressors(self, X: FloatArray) -> FloatArray:
         assert self.inputs is not None
@@ -138,14 +150,18 @@ class LinearGlobalModel(GlobalModel):
             )
         return np.concatenate([self.inputs.transform(X), np.ones((len(X), 1))], axis=1)
 
+    def _column_precision(self, n_regressors: int) -> FloatArray:
+        """Diagonal (q,) of the prior precision of the regressors' slopes."""
+        return np.full(n_regressors, SLOPE_PRECISION)
+
     @cached_property
     def _posterior(self) -> MatrixNormalWishart:
-        assert self.inputs is not None and self.scatter is not None
-        q = self.inputs.location.size + 1
-        d = self.scatter.shape[0] - q
+        assert self.outputs is not None and self.scatter is not None
+        d = self.outputs.location.size
+        q = self.scatter.shape[0] - d
         prior = MatrixNormalWishart(
             mean=np.zeros((1, d, q)),
-            column_precision=SLOPE_PRECISION * np.eye(q)[None],
+            column_precision=np.diag(self._column_precision(q))[None],
             inverse_scale=SLOPE_PRECISION * np.eye(d)[None],
             dof=np.array([d + 1.0 + NOISE_STRENGTH]),
         )

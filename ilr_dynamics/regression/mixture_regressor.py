@@ -74,9 +74,10 @@ class MixtureRegressor(FittedMixture, Estimator):
         has data; None: there the prior predicts.
     learn_residual
         Whether components learn what the global model leaves of the outputs, instead of the
-        outputs. They then have less to learn, and stray less between motions; but what the global
-        model makes of noisy inputs they cannot put right, so that between neighbouring samples of
-        a recording they are worse.
+        outputs; None: as the global model recommends. They then have less to learn, and stray less
+        between motions; but what a model of an arm makes of noisy inputs, or does not learn of
+        joints that stick, they cannot put right, so that between neighbouring samples of a
+        recording they are worse than without.
     inference
         `BatchInference` or `StochasticInference`, or "batch" or "stochastic" for their defaults.
     scaling
@@ -133,7 +134,7 @@ class MixtureRegressor(FittedMixture, Estimator):
         features: str = "linear",
         degree: int = 3,
         global_model: GlobalModel | None = None,
-        learn_residual: bool = False,
+        learn_residual: bool | None = None,
         inference: Inference | Literal["batch", "stochastic"] = "batch",
         scaling: Scaling | None = None,
         calibration_share: float = 0.0,
@@ -169,7 +170,8 @@ class MixtureRegressor(FittedMixture, Estimator):
         check_integer(self.degree, "degree", 1)
         check_features(self.features)
         model = check_global_model(self.global_model)
-        check_choice(self.learn_residual, "learn_residual", (True, False))
+        if self.learn_residual is not None:
+            check_choice(self.learn_residual, "learn_residual", (True, False))
         if self.learn_residual and model is None:
             raise InvalidParameterError(
                 "learn_residual is True: expected a global_model that leaves something, got None"
@@ -178,6 +180,8 @@ class MixtureRegressor(FittedMixture, Estimator):
         check_real(self.forgetting_factor, "forgetting_factor", above=0.0, at_most=1.0)
         check_random_state(self.random_state)
         values = {field.name: getattr(self, field.name) for field in fields(Learner)}
+        if self.learn_residual is None:
+            values["learn_residual"] = model is not None and model.learns_residual
         groups = {n: self._group(n, values[n]) for n in ("prior", "inference", "scaling")}
         # A prior of two levels would make the model another one.
         _check_type("prior", groups["prior"], type(self.default_prior), exactly=True)

@@ -76,6 +76,9 @@ class GlobalModel(ABC):
     """
 
     name: ClassVar[str]
+    # Whether local models should learn its residual unless the user says otherwise: yes if it
+    # describes the outputs better than straight lines between their samples.
+    learns_residual: ClassVar[bool] = False
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)

@@ -1,0 +1,179 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+import numpy as np
+import pytest
+from scipy.stats import t
+
+from ilr_dynamics.exceptions import InvalidDataError, NotFittedError
+from ilr_dynamics.regression import (
+    HILR,
+    ILR,
+    GaussianProcessGlobalModel,
+    LinearGlobalModel,
+    load_snapshot,
+)
+from ilr_dynamics.regression.families.matern import correlation
+from ilr_dynamics.regression.shared.kernel_search import Kernel
+
+pytestmark = pytest.mark.numerical
+
+NOISE = np.array([0.05, 2.0])
+
+
+def function(X):
+    """Two smooth outputs (n, 2) of inputs X (n, 2) in units of their own."""
+    a, b = X[:, 0], X[:, 1] / 100.0
+    return np.column_stack([np.sin(2.0 * a) + 0.5 * b, 40.0 * np.cos(a + b)])
+
+
+def samples(n, seed=0, low=-2.0, high=2.0):
+    generator = np.random.default_rng(seed)
+    X = generator.uniform(low, high, size=(n, 2)) * [1.0, 100.0]
+    return X, function(X) + generator.normal(size=(n, 2)) * NOISE
+
+
+@pytest.fixture(scope="module")
+def informed():
+    X, Y = samples(500)
+    return GaussianProcessGlobalModel().updated(X, Y, np.ones(500))
+
+
+def test_it_is_the_gaussian_process_if_all_inputs_are_inducing_ones():
+    # In so many dimensions none is described by the others.
+    generator = np.random.default_rng(5)
+    X, X_new = generator.normal(size=(60, 6)), 2.0 * generator.normal(size=(30, 6))
+    Y = np.column_stack([np.sin(X[:, 0]) + X[:, 1], X[:, 2] ** 2])
+    kernel = Kernel(np.linspace(1.0, 2.0, 6), 0.05, 0.2)
+    model = GaussianProcessGlobalModel(kernel=kernel).updated(X, Y, np.ones(60))
+    assert len(model.inducing) == 60 and model.left < 1e-9
+    A, B = model.inputs.transform(X), model.inputs.transform(X_new)
+    Z = model.outputs.transform(Y)
+
+    def covariance(a, b):
+        linear = kernel.linear * (a @ b.T + 1.0)
+        return correlation(a / kernel.lengths, b / kernel.lengths) + linear
+
+    K = covariance(A, A) + kernel.noise * np.eye(60)
+    mean = covariance(B, A) @ np.linalg.solve(K, Z)
+    spread = np.diag(covariance(B, B) - covariance(B, A) @ np.linalg.solve(K, covariance(A, B)))
+    found = model.predict(X_new)
+    np.testing.assert_allclose(model.outputs.transform(found.mean), mean, atol=1e-6)
+    np.testing.assert_allclose(found.factor * kernel.noise, kernel.noise + spread, rtol=1e-6)
+
+
+def test_a_function_is_found_and_intervals_cover_new_samples(informed):
+    X, Y = samples(4000, seed=2)
+    prediction = informed.predict(X)
+    assert np.all(np.sqrt(np.mean((prediction.mean - function(X)) ** 2, axis=0)) < 0.4 * NOISE)
+    std = np.sqrt(np.diagonal(informed.noise_shape) * prediction.factor[:, None])
+    inside = np.abs(Y - prediction.mean) < t.ppf(0.95, informed.dof) * std
+    np.testing.assert_allclose(inside.mean(axis=0), 0.9, atol=0.03)
+    np.testing.assert_allclose(informed.expected(X), prediction.mean, rtol=1e-12)
+
+
+def test_far_from_all_samples_it_is_a_line_as_unsure_as_the_prior(informed):
+    far = np.array([[400.0, 0.0], [500.0, 0.0], [600.0, 0.0]])
+    prediction = informed.predict(far)
+    first, second, third = prediction.mean
+    np.testing.assert_allclose(second - first, third - second, rtol=1e-6, atol=1e-9)
+    process = (1.0 - informed.left) / informed.kernel.noise
+    assert np.all(prediction.factor > process)
+
+
+def test_parts_tell_what_all_at_once_does():
+    X, Y = samples(400)
+    left = X[:, 0] < 0.0
+    parts = GaussianProcessGlobalModel()
+    for rows in (left, ~left):
+        parts = parts.updated(X[rows], Y[rows], np.ones(np.sum(rows)))
+    X_new, _ = samples(500, seed=3)
+    error = np.sqrt(np.mean((parts.predict(X_new).mean - function(X_new)) ** 2, axis=0))
+    assert np.all(error < NOISE)
+
+
+def test_there_are_no_more_inducing_inputs_than_allowed():
+    X, Y = samples(300)
+    model = GaussianProcessGlobalModel(max_inducing=7)
+    for _ in range(2):
+        model = model.updated(X, Y, np.ones(300))
+        assert len(model.inducing) == 7
+    assert model.discounted(0.0).max_inducing == 7
+    np.testing.assert_allclose(model.discounted(0.5).scatter, 0.5 * model.scatter)
+
+
+def test_a_sample_of_no_weight_is_none():
+    X, Y = samples(200)
+    weights = np.where(np.arange(200) < 150, 1.0, 0.0)
+    Y[150:] = 1e6
+    X_new, _ = samples(50, seed=4)
+    found = GaussianProcessGlobalModel().updated(X, Y, weights).predict(X_new)
+    expected = GaussianProcessGlobalModel().updated(X[:150], Y[:150], np.ones(150))
+    np.testing.assert_allclose(found.mean, expected.predict(X_new).mean, rtol=1e-6)
+
+
+def test_the_sum_of_outputs_that_hardly_vary_is_no_trouble():
+    X, _ = samples(50)
+    model = GaussianProcessGlobalModel().updated(X, np.ones((50, 1)), np.ones(50))
+    np.testing.assert_allclose(model.predict(X).mean, 1.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_hardly_any_samples_are_enough(n):
+    X, Y = samples(n)
+    prediction = GaussianProcessGlobalModel().updated(X, Y, np.ones(n)).predict(X)
+    assert np.all(np.isfinite(prediction.mean)) and np.all(prediction.factor > 0.0)
+
+
+@pytest.mark.parametrize("model_class", [ILR, HILR])
+def test_a_mixture_learns_its_residual_and_comes_back_from_a_file(model_class, tmp_path):
+    X, Y = samples(400)
+    model = model_class(5, global_model=GaussianProcessGlobalModel(), random_state=0).fit(X, Y)
+    assert model.transforms_.learn_residual
+    far = np.array([[1e6, 0.0], [0.0, -1e8]])
+    np.testing.assert_allclose(
+        model.predict(far), model.global_model_.predict(far).mean, rtol=1e-6
+    )
+    model.save(tmp_path / "model.npz")
+    loaded = load_snapshot(tmp_path / "model.npz")
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    mean, std = loaded.predict(X[:1], return_std=True)
+    of_one = loaded.predictor()(X[0])
+    np.testing.assert_allclose(of_one, [mean[0], std[0]], rtol=1e-6)
+    assert loaded.global_model.inducing is None
+
+
+def test_outputs_are_learned_where_the_global_model_is_a_line_unless_told_otherwise():
+    X, Y = samples(100)
+    linear = LinearGlobalModel()
+    assert not ILR(3, global_model=linear).fit(X, Y).transforms_.learn_residual
+    assert ILR(3, global_model=linear, learn_residual=True).fit(X, Y).transforms_.learn_residual
+    process = GaussianProcessGlobalModel()
+    of_outputs = ILR(3, global_model=process, learn_residual=False).fit(X, Y)
+    assert not of_outputs.transforms_.learn_residual
+    assert not ILR(3).fit(X, Y).transforms_.learn_residual
+
+
+def test_nothing_is_predicted_before_any_samples():
+    with pytest.raises(NotFittedError, match="has seen no samples"):
+        GaussianProcessGlobalModel().predict(np.zeros((1, 2)))
+
+
+def test_another_number_of_inputs_is_refused(informed):
+    with pytest.raises(InvalidDataError, match="takes 2 inputs, got 3"):
+        informed.predict(np.zeros((1, 3)))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("max_inducing", np.array(0.0), "max_inducing .* must be 1 to 1e5, got 0"),
+        ("inducing", np.zeros((3, 3)), r"must be finite, of shape \(k, 2\)"),
+        ("lengths", np.array([1.0, -1.0]), "lengths of a Gaussian process must be"),
+        ("shares", np.array([np.nan, 1.0, 0.0]), "shares of a Gaussian process must be"),
+        ("scatter", np.zeros((2, 2)), "scatter of a linear model must be finite, of shape"),
+        ("input_scale", np.array([1.0, 0.0]), "input_scale of a linear model must be positive"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(informed, name, value, message):
+    with pytest.raises(ValueError, match=message):
+        GaussianProcessGlobalModel.from_arrays({**informed.arrays(), name: value})
