@@ -90,13 +90,21 @@ class InferenceState:
             names=self.names[order],
         )
 
-    def with_scales_refitted(self, fit_scales: FitScales, fit_concentration: bool) -> Self:
-        """Move the scales of the prior to where they explain the components better."""
+    def with_scales_refitted(
+        self, fit_scales: FitScales, fit_concentration: bool, relaxation: float = 1.0
+    ) -> Self:
+        """
+        Move the scales of the prior to where they explain the components better.
+
+        With a relaxation above 1 they may go too far.
+        """
         prior = self.prior
         if fit_scales:
             squares = np.diagonal(self.total, axis1=1, axis2=2)[:, -prior.n_outputs :]
             rounding = rounding_of_squares(squares)
             refitted = prior.refitted(self.guess, self.posterior, rounding)
+            if relaxation > 1.0:
+                refitted = refitted.overrelaxed(prior, self.guess, relaxation, rounding)
             # Each scale is chosen for itself, so leaving some as they are loses nothing.
             only_outputs = fit_scales == "outputs"
             prior = replace(prior, regression=refitted.regression) if only_outputs else refitted

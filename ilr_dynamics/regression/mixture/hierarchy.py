@@ -30,6 +30,7 @@ from ilr_dynamics.regression.mixture.hyperparameters import (
     CONCENTRATION_SIZE,
     log_scale_prior,
     most_probable_scale,
+    overrelaxed_scale,
 )
 from ilr_dynamics.regression.mixture.mixture import (
     MixturePosterior,
@@ -179,6 +180,16 @@ class HierarchicalPrior(MixturePrior):
                 most_probable_scale(m, G, regions.common_distances, guess.upper_strength)
             ),
         )
+
+    def overrelaxed(
+        self, present: Self, guess: Self, relaxation: float, rounding: ArrayLike = 0.0
+    ) -> Self:
+        """Take a step of `refitted` further, as without a hierarchy."""
+        strength = overrelaxed_scale(
+            present.upper_strength, self.upper_strength, guess.upper_strength, relaxation
+        )
+        further = super().overrelaxed(present, guess, relaxation, rounding)
+        return replace(further, upper_strength=float(strength))
 
     def with_concentration_refitted(
         self, guess: Self, scatter: FloatArray, groups: IndexArray

@@ -20,7 +20,13 @@ from numpy.typing import ArrayLike
 
 from ilr_dynamics.arrays import FloatArray
 
-__all__ = ["CONCENTRATION_SIZE", "log_scale_prior", "most_probable_scale", "rounding_of_squares"]
+__all__ = [
+    "CONCENTRATION_SIZE",
+    "log_scale_prior",
+    "most_probable_scale",
+    "overrelaxed_scale",
+    "rounding_of_squares",
+]
 
 # How many components the stated scales are worth: enough to keep them from growing without end.
 PSEUDO_DRAWS = 1.0
@@ -62,8 +68,28 @@ def most_probable_scale(
     """
     distances, guess = np.asarray(distances), np.asarray(guess)
     scale = size * (n_draws + PSEUDO_DRAWS) / (distances + PSEUDO_DRAWS * size / guess)
-    lowest = np.maximum(SMALLEST_SHARE * guess, np.minimum(smallest, guess))
-    return np.asarray(np.maximum(scale, lowest))
+    return np.asarray(np.maximum(scale, _lowest_scale(guess, smallest)))
+
+
+def overrelaxed_scale(
+    present: ArrayLike,
+    refitted: ArrayLike,
+    guess: ArrayLike,
+    relaxation: float,
+    smallest: ArrayLike = 0.0,
+) -> FloatArray:
+    """
+    Scale `relaxation` times as far from the present one as the refitted one, by their ratio.
+
+    Unlike an EM step it may lower the bound. Parameters (...,) as those of `most_probable_scale`.
+    """
+    present = np.asarray(present)
+    scale = present * (np.asarray(refitted) / present) ** relaxation
+    return np.asarray(np.maximum(scale, _lowest_scale(np.asarray(guess), smallest)))
+
+
+def _lowest_scale(guess: FloatArray, smallest: ArrayLike) -> FloatArray:
+    return np.asarray(np.maximum(SMALLEST_SHARE * guess, np.minimum(smallest, guess)))
 
 
 def rounding_of_squares(squares: FloatArray) -> FloatArray:

@@ -11,6 +11,7 @@ z = [x, features of x, 1, y].
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -28,6 +29,7 @@ from ilr_dynamics.regression.mixture.hyperparameters import (
     CONCENTRATION_SIZE,
     log_scale_prior,
     most_probable_scale,
+    overrelaxed_scale,
 )
 
 __all__ = ["MixturePosterior", "MixturePrior", "extend", "most_probable_concentration"]
@@ -233,6 +235,38 @@ class MixturePrior:
                     regression.expected_distances(self.regression.mean),
                     guess.regression.column_scales(),
                 ),
+            ),
+        )
+
+    def overrelaxed(
+        self, present: Self, guess: Self, relaxation: float, rounding: ArrayLike = 0.0
+    ) -> Self:
+        """
+        Take a step of `refitted` further, which may lower the bound.
+
+        Parameters
+        ----------
+        present, guess
+            The prior that this one was refitted from, and the stated one.
+        relaxation
+            How many times as far from the present scales, by their ratio, these shall lie.
+        rounding : (d,)
+            As for `refitted`.
+        """
+
+        def further(scales: Callable[[Self], FloatArray], smallest: ArrayLike = 0.0) -> FloatArray:
+            before, now, stated = scales(present), scales(self), scales(guess)
+            return overrelaxed_scale(before, now, stated, relaxation, smallest)
+
+        return replace(
+            self,
+            region=self.region.rescaled(
+                further(lambda prior: prior.region.scales()),
+                further(lambda prior: prior.region.kappa[0]),
+            ),
+            regression=self.regression.rescaled(
+                further(lambda prior: prior.regression.scales(), rounding),
+                further(lambda prior: prior.regression.column_scales()),
             ),
         )
 
