@@ -90,7 +90,8 @@ def run_gap(seed: int, data_dir: Path) -> Outcome:
         n_components=100,
         random_state=seed,
         prior=Prior(concentration=0.02, input_spread=0.025, input_strength=50.0),
-        inference=BatchInference(fit_scales="outputs"),
+        # Until the noise of all components has settled, too.
+        inference=BatchInference(fit_scales="outputs", tolerance=1e-6, max_iterations=1000),
     ).fit(problem.x, problem.y)
     x = problem.grid()
     share = x[:, 0] / SINE_RANGE

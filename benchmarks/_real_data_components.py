@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of ILR with plain defaults against its number of components."""
+"""Errors of ILR, else as it is measured there, against its number of components."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from _real_data_measures import normalised_error, rounded
+from _real_data_models import CONFIGURATION, GlobalModelMaker
 from _real_data_sets import Split
 from _real_data_targets import MOST_OF_BEST_K
 from tqdm import tqdm
@@ -21,7 +22,7 @@ Errors = dict[str, dict[str, dict[int, float]]]
 
 
 def errors_by_components(
-    splits: dict[str, Split], numbers: Sequence[int], n_seeds: int
+    splits: dict[str, Split], numbers: Sequence[int], n_seeds: int, make: GlobalModelMaker
 ) -> dict[str, dict[int, float]]:
     """
     Median normalised error by protocol and number of components.
@@ -34,26 +35,27 @@ def errors_by_components(
         Of components.
     n_seeds
         Models for each median.
+    make
+        Makes their global model.
     """
+
+    def error(number: int, seed: int, split: Split) -> float:
+        settings = {**CONFIGURATION, "n_components": number}
+        model = ILR(**settings, global_model=make(), random_state=seed).fit(split.X, split.Y)
+        return normalised_error(model.predict(split.X_test), split.Y_test)
+
     errors: dict[str, dict[int, float]] = {}
     for protocol, split in splits.items():
         errors[protocol] = {
-            number: rounded(
-                np.median([_error(ILR(number, random_state=s), split) for s in range(n_seeds)])
-            )
+            number: rounded(np.median([error(number, seed, split) for seed in range(n_seeds)]))
             for number in tqdm(numbers, desc=f"components, {protocol}", disable=None)
         }
     return errors
 
 
-def _error(model: ILR, split: Split) -> float:
-    model.fit(split.X, split.Y)
-    return normalised_error(model.predict(split.X_test), split.Y_test)
-
-
 def print_components(errors: Errors, n_seeds: int) -> None:
     """Print errors of all sets, and whether many components are as good as the best number."""
-    print(f"\nILR with plain defaults: nMSE by number of components, median of {n_seeds} seeds")
+    print(f"\nILR: nMSE by number of components, median of {n_seeds} seeds")
     numbers = sorted({k for by_k in errors.values() for of_k in by_k.values() for k in of_k})
     most = numbers[-1]
     print(

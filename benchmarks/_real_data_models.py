@@ -21,10 +21,8 @@ from ilr_dynamics.regression import (
     HILR,
     ILR,
     BatchInference,
+    GaussianProcessGlobalModel,
     GlobalModel,
-    LinearGlobalModel,
-    Prior,
-    TwoLevelPrior,
     effective_sample_weights,
 )
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
@@ -33,25 +31,19 @@ __all__ = ["OURS", "GlobalModelMaker", "Model", "Ours", "global_model_maker", "m
 
 GlobalModelMaker = Callable[[], GlobalModel]
 
-# One configuration for all sets, chosen by tune.py. Components start narrow (a tenth of the data's
-# deviation), and many more are expected than there are: a query that is not close to one is the
-# global model's.
+# One configuration for all sets, chosen by tune.py: plain defaults with many components, which are
+# merged where that raises the bound, and calibrated.
 CONFIGURATION = {
     "n_components": 1500,
     "calibration_share": 0.03,
-    "prior": Prior(concentration=100.0, input_spread=0.1),
-    "inference": BatchInference(max_iterations=40),
+    "inference": BatchInference(merge=True),
 }
 # For the comparison of both models at equal size.
 SMALL = {**CONFIGURATION, "n_components": 300}
-SMALL_HIERARCHY = {
-    **SMALL,
-    "prior": TwoLevelPrior(concentration=0.01, input_spread=0.1, upper_concentration=100.0),
-}
 OURS: dict[str, tuple[type[ILR] | type[HILR], dict[str, object]]] = {
     "ilr": (ILR, CONFIGURATION),
     "ilr_300": (ILR, SMALL),
-    "hilr_300": (HILR, SMALL_HIERARCHY),
+    "hilr_300": (HILR, SMALL),
 }
 
 
@@ -182,7 +174,7 @@ def global_model_maker(data: DataSet, data_dir: Path) -> GlobalModelMaker:
     """What makes the model that predicts where no local model has data."""
     description = data.description(data_dir)
     if description is None:
-        return LinearGlobalModel
+        return GaussianProcessGlobalModel
     return lambda: IdentifiedDynamics.from_description(description, gravity=data.gravity)
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from _real_data_components import errors_by_components, print_components
 from _real_data_measures import measure, summary
-from _real_data_models import model_makers
+from _real_data_models import global_model_maker, model_makers
 from _real_data_report import PROTOCOLS, draw, print_table
 from _real_data_sets import REPOSITORY, SETS, Split, add_data_option
 from _real_data_targets import add_best_peers
@@ -39,7 +39,10 @@ def main() -> int:
         report[name] = _measure_set(name, options)
         if options.components:
             splits = _splits(name, options)
-            by_components[name] = errors_by_components(splits, options.components, options.seeds)
+            make = global_model_maker(SETS[name], options.data_dir)
+            by_components[name] = errors_by_components(
+                splits, options.components, options.seeds, make
+            )
     if by_components:
         print_components(by_components, options.seeds)
         report["components"] = by_components
@@ -104,7 +107,7 @@ def _options() -> argparse.Namespace:
         nargs="+",
         type=int,
         metavar="K",
-        help="also ILR with plain defaults and each of these numbers of components",
+        help="also ILR with each of these numbers of components",
     )
     add_data_option(parser)
     parser.add_argument("--figures", type=Path, default=REPOSITORY / "docs" / "figures")

@@ -30,13 +30,12 @@ from ilr_dynamics.regression import ILR, BatchInference, Prior
 N_BLOCKS = 3
 # Share of the rows in each block, as large as the part that real_data.py keeps for new motions.
 BLOCK_SHARE = 0.2
-# Samples for one component, deviations in inputs, expected concentration, and whether widths stay
-# what is stated or follow the data.
+# Most components, deviations in inputs, expected concentration, and whether components are merged.
 GRID = {
-    "samples_a_component": (8, 20, 40),
-    "input_spread": (0.1, 0.3),
-    "concentration": (1.0, 100.0),
-    "widths": ("stated", "from the data"),
+    "n_components": (300, 1500),
+    "input_spread": (0.1, 0.2),
+    "concentration": (0.1, 100.0),
+    "merge": (False, True),
 }
 # Configurations whose worth differs by less than this are taken for equal; blocks differ by more.
 NOISE = 0.05
@@ -121,7 +120,7 @@ def _trial(
 ) -> Trial:
     errors, seconds = [], []
     for neighbours, new_motions in blocks:
-        parameters = _parameters(choice, len(neighbours.X))
+        parameters = _parameters(choice)
         model = ILR(**parameters, global_model=global_model(), random_state=0)
         started = time.process_time()
         model.fit(neighbours.X, neighbours.Y)
@@ -130,17 +129,12 @@ def _trial(
     return Trial(choice, np.mean(errors, axis=0), float(np.mean(seconds)))
 
 
-def _parameters(choice: Choice, n_samples: int) -> dict[str, object]:
+def _parameters(choice: Choice) -> dict[str, object]:
     """Turn a point of the grid into parameters of the model."""
-    stated = choice["widths"] == "stated"
     return {
-        "n_components": round(n_samples / choice["samples_a_component"]),
-        "prior": Prior(
-            concentration=choice["concentration"],
-            input_spread=choice["input_spread"],
-            input_strength=50.0 if stated else None,
-        ),
-        "inference": BatchInference(40, fit_scales="outputs" if stated else True),
+        "n_components": choice["n_components"],
+        "prior": Prior(concentration=choice["concentration"], input_spread=choice["input_spread"]),
+        "inference": BatchInference(merge=choice["merge"]),
     }
 
 

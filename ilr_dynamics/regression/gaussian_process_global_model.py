@@ -26,13 +26,13 @@ from typing import Self
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.blas_threads import one_blas_thread
 from ilr_dynamics.exceptions import NotFittedError
-from ilr_dynamics.regression.families.matern import correlation
 from ilr_dynamics.regression.linear_global_model import LinearGlobalModel
 from ilr_dynamics.regression.shared.global_model import GlobalPrediction
 from ilr_dynamics.regression.shared.kernel_search import Kernel, most_probable_kernel
+from ilr_dynamics.regression.shared.matern import correlation
 
 __all__ = ["GaussianProcessGlobalModel"]
 
@@ -82,12 +82,15 @@ class GaussianProcessGlobalModel(LinearGlobalModel):
         with one_blas_thread:
             known = self.scaled_to(X, Y, weights)
             assert known.inputs is not None and known.outputs is not None
-            chosen = _some(np.flatnonzero(weights > 0.0), N_SEARCHED)
+            rows = np.flatnonzero(weights > 0.0)
             if known.kernel is None:
-                points = known.inputs.transform(X[chosen]), known.outputs.transform(Y[chosen])
-                known = replace(known, kernel=most_probable_kernel(*points))
-            candidates = _some(np.flatnonzero(weights > 0.0), N_CANDIDATES)
-            points = known.inputs.transform(X[candidates])
+                chosen = _some(rows, N_SEARCHED)
+                kernel = most_probable_kernel(
+                    known.inputs.transform(X[chosen]), known.outputs.transform(Y[chosen])
+                )
+                known = replace(known, kernel=kernel)
+            assert known.inputs is not None
+            points = known.inputs.transform(X[_some(rows, N_CANDIDATES)])
             is_first = known.inducing is None
             known = known._with_inducing(points)
             if is_first:
@@ -131,9 +134,8 @@ class GaussianProcessGlobalModel(LinearGlobalModel):
         limit = np.asarray(arrays["max_inducing"])
         if limit.shape != () or not 1.0 <= limit <= 1e5:
             raise ValueError(f"max_inducing of a Gaussian process must be 1 to 1e5, got {limit}")
-        model = cls(max_inducing=int(limit))
         if "inducing" not in arrays:
-            return model
+            return cls(max_inducing=int(limit))
         inducing, lengths, shares = (arrays[name] for name in ("inducing", "lengths", "shares"))
         m = len(arrays["input_location"])
         if inducing.ndim != 2 or inducing.shape[1] != m or not np.all(np.isfinite(inducing)):
@@ -142,9 +144,13 @@ class GaussianProcessGlobalModel(LinearGlobalModel):
             if values.shape != shape or not np.all((values >= 0.0) & np.isfinite(values)):
                 raise ValueError(f"{name} of a Gaussian process must be positive, {shape}")
         kernel = Kernel(np.asarray(lengths), float(shares[0]), float(shares[1]))
-        parts = cls.checked_parts(arrays, len(inducing))
+        linear = cls._with_sums_of(arrays, len(inducing))
         return replace(
-            model, **parts, kernel=kernel, inducing=np.asarray(inducing), left=float(shares[2])
+            linear,
+            max_inducing=int(limit),
+            kernel=kernel,
+            inducing=np.asarray(inducing),
+            left=float(shares[2]),
         )
 
     def _regressors(self, X: FloatArray) -> FloatArray:
@@ -194,9 +200,7 @@ class GaussianProcessGlobalModel(LinearGlobalModel):
             # far: they describe what those before them leave.
             scatter = np.insert(scatter, [len(known)] * len(added), 0.0, axis=0)
             scatter = np.insert(scatter, [len(known)] * len(added), 0.0, axis=1)
-        return replace(
-            self, inducing=np.concatenate([known, candidates[added]]), scatter=scatter
-        )
+        return replace(self, inducing=np.concatenate([known, candidates[added]]), scatter=scatter)
 
     def _with_noise_of(self, points: FloatArray) -> Self:
         """Count what the features leave of the process at points (n, m) as noise."""
@@ -214,13 +218,14 @@ class GaussianProcessGlobalModel(LinearGlobalModel):
         """L (k, k)."""
         assert self.kernel is not None and self.inducing is not None
         scaled = self.inducing / self.kernel.lengths
-        return np.linalg.cholesky(correlation(scaled, scaled))
+        return np.asarray(np.linalg.cholesky(correlation(scaled, scaled)))
 
     @cached_property
     def _inverse_factor(self) -> FloatArray:
         """L^-1, extended to regressors [phi, x, 1] (p, p)."""
-        k, p = len(self._factor), len(self._factor) + len(self.inputs.location) + 1
-        inverse = np.eye(p)
+        assert self.inputs is not None
+        k = len(self._factor)
+        inverse = np.eye(k + self.inputs.location.size + 1)
         inverse[:k, :k] = solve_triangular(self._factor, np.eye(k), lower=True)
         return inverse
 
@@ -265,7 +270,7 @@ def _pivots(known: FloatArray, candidates: FloatArray, n: int) -> list[int]:
     return chosen
 
 
-def _some(rows: FloatArray, n: int) -> FloatArray:
+def _some(rows: IndexArray, n: int) -> IndexArray:
     """At most n of the rows, drawn alike in each run, lest the choice keep step with a motion."""
     if len(rows) <= n:
         return rows

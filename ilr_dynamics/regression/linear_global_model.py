@@ -115,13 +115,11 @@ class LinearGlobalModel(GlobalModel):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> Self:
         """From `arrays`; ValueError if they do not fit together."""
-        return cls(**cls.checked_parts(arrays)) if arrays else cls()
+        return cls._with_sums_of(arrays) if arrays else cls()
 
-    @staticmethod
-    def checked_parts(
-        arrays: Mapping[str, FloatArray], n_features: int = 0
-    ) -> dict[str, Standardizer | FloatArray]:
-        """Scalings and sums of this model by name, with so many regressors besides [x, 1]."""
+    @classmethod
+    def _with_sums_of(cls, arrays: Mapping[str, FloatArray], n_features: int = 0) -> Self:
+        """Scalings and sums from `arrays`, with so many regressors besides [x, 1]."""
         m, d = len(arrays["input_location"]), len(arrays["output_location"])
         p = n_features + m + 1 + d
         shapes = {
@@ -136,11 +134,11 @@ class LinearGlobalModel(GlobalModel):
                 raise ValueError(f"{name} of a linear model must be finite, of shape {shape}")
             if name.endswith("scale") and not np.all(arrays[name] > 0.0):
                 raise ValueError(f"{name} of a linear model must be positive")
-        return {
-            "inputs": Standardizer(arrays["input_location"], arrays["input_scale"]),
-            "outputs": Standardizer(arrays["output_location"], arrays["output_scale"]),
-            "scatter": np.asarray(arrays["scatter"]),
-        }
+        return cls(
+            Standardizer(arrays["input_location"], arrays["input_scale"]),
+            Standardizer(arrays["output_location"], arrays["output_scale"]),
+            np.asarray(arrays["scatter"]),
+        )
 
     def _regressors(self, X: FloatArray) -> FloatArray:
         assert self.inputs is not None

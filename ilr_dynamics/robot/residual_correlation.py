@@ -29,6 +29,11 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.optimize import minimize
 
 from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.regression.shared.matern import (
+    correlation,
+    correlation_and_slope,
+    correlation_with_boxes,
+)
 
 __all__ = ["ResidualCorrelation", "TorqueCovariance"]
 
@@ -90,19 +95,13 @@ class ResidualCorrelation:
     def between(self, states: FloatArray, others: FloatArray) -> FloatArray:
         """Correlation rho (n, m) between states [q, qd] (n, 2 d) and others (m, 2 d)."""
         scale = self._scale(states.shape[1])
-        a, b = states / scale, others / scale
-        squared = np.sum(a**2, axis=1)[:, None] + np.sum(b**2, axis=1) - 2.0 * (a @ b.T)
-        return _matern(np.maximum(squared, 0.0))[0]
+        return correlation(states / scale, others / scale)
 
     def with_boxes(
         self, states: FloatArray, centres: FloatArray, extents: FloatArray
     ) -> FloatArray:
         """Correlation rho (n, m) of states (n, 2 d) with the nearest state of boxes (m, 2 d)."""
-        beyond = np.abs(states[:, None] - centres)
-        beyond -= extents
-        np.maximum(beyond, 0.0, out=beyond)
-        beyond /= self._scale(states.shape[1])
-        return _matern(np.einsum("nmd,nmd->nm", beyond, beyond))[0]
+        return correlation_with_boxes(states, centres, extents, self._scale(states.shape[1]))
 
     def fitted(self, states: FloatArray, torques: list[TorqueCovariance]) -> Self:
         """
@@ -157,7 +156,7 @@ class _Likelihood:
         position, velocity, share = parameters[:3]
         of_position = self._positions * np.exp(-2.0 * position)
         of_velocity = self._velocities * np.exp(-2.0 * velocity)
-        rho, slope = _matern(of_position + of_velocity)
+        rho, slope = correlation_and_slope(of_position + of_velocity)
         s = _share(share)
         value, gradient = 0.0, np.zeros_like(parameters)
         for joint, of_joint in enumerate(self._torques):
@@ -188,13 +187,6 @@ class _Likelihood:
         from_usual = parameters[:3] - self._usual
         gradient[:3] += from_usual
         return float(value + 0.5 * from_usual @ from_usual), gradient
-
-
-def _matern(squared: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Correlation at squared distances r^2 (n, m), and -2 times its derivative by r^2."""
-    root = np.sqrt(3.0 * squared)
-    decay = np.exp(-root)
-    return (1.0 + root) * decay, 3.0 * decay
 
 
 def _squared_distances(points: FloatArray) -> FloatArray:

@@ -12,8 +12,8 @@ from ilr_dynamics.regression import (
     LinearGlobalModel,
     load_snapshot,
 )
-from ilr_dynamics.regression.families.matern import correlation
 from ilr_dynamics.regression.shared.kernel_search import Kernel
+from ilr_dynamics.regression.shared.matern import correlation
 
 pytestmark = pytest.mark.numerical
 

@@ -28,7 +28,7 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.optimize import minimize
 
 from ilr_dynamics.arrays import FloatArray
-from ilr_dynamics.regression.families.matern import correlation_and_slope
+from ilr_dynamics.regression.shared.matern import correlation_and_slope
 
 __all__ = ["Kernel", "most_probable_kernel"]
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad
 
-from ilr_dynamics.regression.families.matern import correlation
 from ilr_dynamics.regression.shared.kernel_search import (
     LENGTH_DEVIATION,
     Kernel,
     _Evidence,
     most_probable_kernel,
 )
+from ilr_dynamics.regression.shared.matern import correlation
 
 pytestmark = pytest.mark.numerical
 
