@@ -59,7 +59,7 @@ class Outcome(NamedTuple):
 
 # Codes, and how the texts begin, are those of joint_trajectory_controller.
 SUCCEEDED = Outcome(End.SUCCEEDED, ErrorCode.SUCCESSFUL, "Goal successfully reached!")
-CANCELED = Outcome(End.CANCELED, ErrorCode.SUCCESSFUL, "Goal canceled, the arm has braked.")
+CANCELED = Outcome(End.CANCELED, ErrorCode.SUCCESSFUL, "Goal canceled: the arm is held.")
 
 
 def aborted(text: str, code: ErrorCode = ErrorCode.INVALID_GOAL) -> Outcome:
