@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Duration
-from controller_bench import COMMAND, CYCLE, NAME, PARAMETERS, RATE_LIMIT, stamp, trajectory
+from controller_bench import CYCLE, NAME, RATE_LIMIT, stamp, trajectory
 from lifecycle_msgs.msg import Transition
 from rclpy.action import ActionClient
 from rclpy.serialization import serialize_message
@@ -469,29 +469,3 @@ def test_goal_of_a_client_that_dies_is_followed_and_can_be_replaced(holding, goa
         holding.state().desired_position, holding.eight.positions[0] + 0.2, atol=1e-9
     )
     assert goals.result(goals.accepted(to(holding, 0.0)))[0] == GoalStatus.STATUS_SUCCEEDED
-
-
-def test_node_without_control_msgs_says_so_once_and_runs(tmp_path):
-    # An importable package of that name that has no such action comes before the real one.
-    (tmp_path / "control_msgs").mkdir()
-    (tmp_path / "control_msgs" / "__init__.py").touch()
-    path = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
-    with subprocess.Popen(
-        [*COMMAND, *PARAMETERS],
-        stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": path},
-        text=True,
-    ) as node:
-        lines = []
-        for line in node.stderr:
-            lines.append(line)
-            if "waiting to be configured" in line:
-                break
-        assert node.poll() is None
-        node.terminate()
-        lines += node.stderr.read().splitlines()
-    assert node.returncode == 0
-    told = [line for line in lines if "control_msgs" in line]
-    assert len(told) == 1, lines
-    assert "[INFO]" in told[0]
-    assert "control_msgs is not installed: there is no action ~/follow_joint_trajectory" in told[0]
