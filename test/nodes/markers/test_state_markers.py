@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from ilr_dynamics.nodes.markers.state_markers import Trail, arm_markers, pose
 from visualization_msgs.msg import Marker
 
-from ilr_dynamics.nodes.markers.state_markers import Trail, arm_markers, pose
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.visual_shapes import visual_shapes
 
