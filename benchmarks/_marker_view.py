@@ -10,7 +10,7 @@ Meshes are left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from PIL import Image, ImageDraw, ImageFont
 from scipy.spatial.transform import Rotation
 from visualization_msgs.msg import Marker
 
-__all__ = ["Camera", "draw", "read_view"]
+__all__ = ["Camera", "View", "draw", "read_view"]
 
 # Of Ogre's camera, rad, and of rviz_rendering's MovableText: cells of letters are twice as high as
 # a marker's text and, in heights of the font, as high as its highest and lowest letter together.
@@ -82,12 +82,13 @@ class Camera:
 
 @dataclass(frozen=True)
 class View:
-    """View of a configuration of RViz: camera, background, grid and namespaces that are off."""
+    """View of a configuration of RViz: camera, background, grid, and namespaces on and off."""
 
     camera: Camera
     background: tuple[int, ...]
     grid: Mapping[str, Any]
-    hidden: frozenset[str] = field(default_factory=frozenset)
+    shown: frozenset[str]
+    hidden: frozenset[str]
 
 
 def read_view(config: Path, size: tuple[int, int]) -> View:
@@ -98,9 +99,10 @@ def read_view(config: Path, size: tuple[int, int]) -> View:
     focal = np.array([current["Focal Point"][axis] for axis in "XYZ"], dtype=float)
     camera = Camera(size, current["Distance"], current["Yaw"], current["Pitch"], focal)
     namespaces = displays["MarkerArray"]["Namespaces"]
-    hidden = frozenset(name for name, shown in namespaces.items() if not shown)
-    background = manager["Global Options"]["Background Color"]
-    return View(camera, tuple(map(int, background.split(";"))), displays["Grid"], hidden)
+    shown = frozenset(name for name, is_shown in namespaces.items() if is_shown)
+    hidden = frozenset(namespaces) - shown
+    background = tuple(map(int, manager["Global Options"]["Background Color"].split(";")))
+    return View(camera, background, displays["Grid"], shown, hidden)
 
 
 def draw(markers: Iterable[Marker], view: View) -> Image.Image:

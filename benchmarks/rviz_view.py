@@ -47,6 +47,7 @@ KNOT_RATE = 25.0
 DRAWN_AT = 9.0
 # Pictures of the visualizer that are waited for and may wait, and time for that at most, s.
 N_PICTURES, DEPTH, LONGEST_LOOK = 40, 30, 60.0
+NO_DITHER = Image.Dither.NONE
 
 
 class Viewer:
@@ -141,11 +142,11 @@ class Session:
         operator.update_model(bag, self._folder / f"{self._robot}_1.npz", lambda elapsed: None)
         operator.deactivate()
         operator.set_parameters("inverse_dynamics", controller="ilr")
-        self._track("T1", "learned", everything=True)
+        self._track("T1", "learned", twice=True)
         operator.activate()
         self._fail()
 
-    def _track(self, name: str, label: str, *, everything: bool = False) -> None:
+    def _track(self, name: str, label: str, *, twice: bool = False) -> None:
         """Follow a path, and draw on the way."""
         drawn = False
 
@@ -153,9 +154,7 @@ class Session:
             nonlocal drawn
             if elapsed >= DRAWN_AT and not drawn:
                 drawn = True
-                self._draw(label)
-                if everything:
-                    self._draw(f"{label}_all", everything=True)
+                self._draw(label, twice=twice)
 
         motion = joint_path(tool_path(name), self._model, KNOT_RATE)
         self._measure(label, lambda: self._operator.follow(motion, progress))
@@ -182,13 +181,18 @@ class Session:
         load = os.getloadavg()[0]
         print(f"{label}: {100.0 * used:.1f} % of a core, at a load of {load:.1f}", flush=True)
 
-    def _draw(self, label: str, *, everything: bool = False) -> None:
-        view = replace(self._view, hidden=frozenset()) if everything else self._view
-        picture = draw(self._viewer.markers(), view)
-        path = self._pictures / f"rviz_{self._robot}_{label}.png"
-        # Few colours: the picture is in everybody's clone.
-        picture.quantize(64, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(path)
-        print(f"picture: {path}", flush=True)
+    def _draw(self, label: str, *, twice: bool = False) -> None:
+        """Draw what is shown; and once more with the namespaces that are off."""
+        markers = self._viewer.markers()
+        views = {label: self._view}
+        if twice:
+            views[f"{label}_all"] = replace(self._view, hidden=frozenset())
+        for name, view in views.items():
+            path = self._pictures / f"rviz_{self._robot}_{name}.png"
+            # Few colours: the picture is in everybody's clone.
+            few = draw(markers, view).quantize(96, Image.Quantize.MAXCOVERAGE, dither=NO_DITHER)
+            few.save(path)
+            print(f"picture: {path}", flush=True)
 
 
 def main() -> int:

@@ -23,12 +23,7 @@ _SIMULATOR = "wam_simulator"
 _RVIZ = "rviz2"
 _STATE_PUBLISHER = "robot_state_publisher"
 # Topics of config/wam_tracking.rviz, where they have no namespace.
-_SHOWN = (
-    DESCRIPTION_TOPIC,
-    "visualizer/markers",
-    "visualizer/desired_path",
-    "visualizer/measured_path",
-)
+_SHOWN = (DESCRIPTION_TOPIC, "visualizer/markers")
 
 
 @dataclass(frozen=True)

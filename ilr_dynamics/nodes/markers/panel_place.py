@@ -28,7 +28,7 @@ _CORNER = (-1.56, 0.96, 1.04)
 # Letters stand above the middle of the line by this share of the height.
 _RAISED = 0.34
 # Widths of letters in heights of the text, in RViz's Liberation Sans, rounded up.
-_WIDE, _CAPITAL, _NARROW, _OTHER = 1.65, 1.36, 0.5, 0.98
+_WIDEST, _WIDE, _CAPITAL, _NARROW, _OTHER = 1.78, 1.65, 1.36, 0.5, 1.02
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,10 @@ def estimated_width(text: str) -> float:
 
 
 def _letter_width(letter: str) -> float:
-    if letter in "MW%@m":
+    if letter == "@":
+        return _WIDEST
+    if letter in "MW%m":
         return _WIDE
-    if letter.isupper() or letter == "w":
+    if letter.isupper() or letter in "&w":
         return _CAPITAL
     return _NARROW if letter in " .,:;|!'ijl" else _OTHER

@@ -72,20 +72,23 @@ def status_lines(state: ShownState, error: float) -> list[tuple[str, Rgb]]:
     gate = (f"gate {100.0 * state.gate:.0f} %", palette.between(state.gate))
     lines = [
         (shortened(controller, LONGEST_TEXT), palette.PLAIN),
-        (shortened(model or "no learned model", LONGEST_TEXT), palette.PLAIN),
+        (shortened(model or "no learned model", LONGEST_TEXT) or "?", palette.PLAIN),
         (f"error {_millimetres(error)} mm", palette.PLAIN),
         gate if state.learned else ("no gate", palette.SUBDUED),
         (f"loop {1e3 * state.loop_time:.2f} ms", palette.SUBDUED),
     ]
+    if state.loop_time == 0.0:
+        # The controller then sends torques that answer none.
+        lines[4] = ("no joint states", palette.WRONG)
     if state.model and not state.learned:
         text = shortened(model, LONGEST_TEXT - len("unused: "))
-        lines[1] = (f"unused: {text}", palette.SUBDUED)
+        lines[1] = (f"unused: {text}".strip(), palette.SUBDUED)
     return lines
 
 
 def shortened(text: str, length: int) -> str:
     """Return a text of ASCII, which alone RViz can show, with its end if it is too long."""
-    text = "".join(letter if " " <= letter <= "~" else "?" for letter in text)
+    text = "".join(letter if " " <= letter <= "~" else "?" for letter in " ".join(text.split()))
     return text if len(text) <= length else f"..{text[len(text) - length + 2 :]}"
 
 

@@ -27,7 +27,7 @@ SCALE = "torque scale"
 _LONGEST_LABEL = 4
 _NEAR_LIMIT = 0.95
 # Rows: heading, first joint, distance at most, and length for all joints, m.
-_HEADING, _FIRST, _ROW, _ALL_ROWS = 0.595, 0.685, 0.12, 0.5
+_HEADING, _FIRST, _ROW, _ALL_ROWS = 0.63, 0.715, 0.12, 0.5
 # Columns: joint names, zero of the bars, their half-length, and numbers, m.
 _NAMES, _ZERO, _HALF = 0.08, 0.38, 0.205
 _NUMBER_COLUMNS = (0.71, 0.87, 1.03)
@@ -67,8 +67,9 @@ def bar_share(torque: FloatArray, limit: FloatArray) -> FloatArray:
 
 
 def number_text(torque: float, limit: float) -> str:
-    """Return a torque, Nm, with the digits that fit to its limit."""
-    decimals = 2 if limit < 10.0 else 1 if abs(torque) < 99.95 else 0
+    """Return a torque, Nm, with the digits that matter beside its limit, and few of them."""
+    size = abs(torque)
+    decimals = 2 if max(size, limit) < 9.995 else 1 if size < 99.95 else 0
     text = f"{torque:.{decimals}f}"
     # No negative zero.
     return text.removeprefix("-") if float(text) == 0.0 else text

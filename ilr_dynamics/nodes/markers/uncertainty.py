@@ -21,7 +21,7 @@ __all__ = ["UNCERTAINTY", "Uncertainty", "std_colour"]
 
 UNCERTAINTY = "uncertainty along path"
 _WIDTH, _BELOW, _ALPHA = 0.045, -0.02, 0.75
-_TEXT_MIDDLE, _TEXT_HEIGHT = (0.5 * WIDTH, 0.545), 0.03
+_TEXT_MIDDLE, _TEXT_HEIGHT = (0.5 * WIDTH, 0.56), 0.03
 
 
 class Uncertainty:
