@@ -43,8 +43,9 @@ CONFIG = Path(__file__).resolve().parents[1] / "config"
 CONTROLLER, SIMULATOR = "inverse_dynamics_node", "wam_simulator"
 SIZE = (1280, 800)
 KNOT_RATE = 25.0
-# Time after the start of a motion at which it is drawn, s.
-DRAWN_AT = 9.0
+# Time for which the processor's is measured, and after the start of a motion until it is drawn, s.
+MEASURED, DRAWN_AT = 60.0, 9.0
+DOCUMENTED = ("rviz_wam4_learned.png", "rviz_wam4_learned_all.png", "rviz_wam4_fault.png")
 # Pictures of the visualizer that are waited for and may wait, and time for that at most, s.
 N_PICTURES, DEPTH, LONGEST_LOOK = 40, 30, 60.0
 NO_DITHER = Image.Dither.NONE
@@ -100,8 +101,9 @@ class Session:
     ----------
     processes : NodeProcesses
     folder : Path
-        For recordings, models and logs.
+        For recordings, models, logs and pictures.
     pictures : Path
+        For pictures that are in the documentation.
     robot : str
     """
 
@@ -129,9 +131,9 @@ class Session:
         self._processes.start(CONTROLLER, files, self._file)
         operator.change_state(Transition.TRANSITION_CONFIGURE)
         operator.activate()
-        self._hold(20.0, "nobody looks")
+        self._hold("nobody looks")
         self._viewer.look()
-        self._hold(5.0, "holding")
+        self._hold("holding")
         self._draw("holding")
         operator.deactivate()
         bag = self._folder / "recording"
@@ -144,6 +146,7 @@ class Session:
         operator.set_parameters("inverse_dynamics", controller="ilr")
         self._track("T1", "learned", twice=True)
         operator.activate()
+        self._hold("holding, learned")
         self._fail()
 
     def _track(self, name: str, label: str, *, twice: bool = False) -> None:
@@ -159,8 +162,8 @@ class Session:
         motion = joint_path(tool_path(name), self._model, KNOT_RATE)
         self._measure(label, lambda: self._operator.follow(motion, progress))
 
-    def _hold(self, duration: float, label: str) -> None:
-        self._measure(label, lambda: self._operator.watch(duration, lambda elapsed: None))
+    def _hold(self, label: str) -> None:
+        self._measure(label, lambda: self._operator.watch(MEASURED, lambda elapsed: None))
 
     def _fail(self) -> None:
         """Take the arm's states away: the controller goes to its fault."""
@@ -188,10 +191,11 @@ class Session:
         if twice:
             views[f"{label}_all"] = replace(self._view, hidden=frozenset())
         for name, view in views.items():
-            path = self._pictures / f"rviz_{self._robot}_{name}.png"
+            path = self._folder / f"rviz_{self._robot}_{name}.png"
+            if path.name in DOCUMENTED:
+                path = self._pictures / path.name
             # Few colours: the picture is in everybody's clone.
-            few = draw(markers, view).quantize(96, Image.Quantize.MAXCOVERAGE, dither=NO_DITHER)
-            few.save(path)
+            draw(markers, view).quantize(256, dither=NO_DITHER).save(path, optimize=True)
             print(f"picture: {path}", flush=True)
 
 

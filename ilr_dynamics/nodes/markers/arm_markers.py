@@ -25,8 +25,9 @@ _TYPES = {
     ShapeKind.SPHERE: Marker.SPHERE,
     ShapeKind.MESH: Marker.MESH_RESOURCE,
 }
-# Diameter of the ball, m: it covers the WAM's tip, of 6 cm, where that is at the desired point.
-_BALL_SIZE = 0.08
+# Diameter of the ball, m: it covers the WAM's tip, of 6 cm, and looks out of its tool plate, of
+# 9 cm, where these are at the desired point.
+_BALL_SIZE = 0.1
 
 
 def arm_markers(shapes: Sequence[VisualShape], frame: str) -> list[Marker]:

@@ -16,7 +16,7 @@ from ilr_dynamics.nodes.markers.arm_markers import DesiredPoint, arm_markers
 from ilr_dynamics.nodes.markers.legend import legend_markers
 from ilr_dynamics.nodes.markers.local_model_markers import LocalModelMarkers
 from ilr_dynamics.nodes.markers.panel_place import PanelPlace
-from ilr_dynamics.nodes.markers.primitives import pose
+from ilr_dynamics.nodes.markers.primitives import lasting, pose
 from ilr_dynamics.nodes.markers.shown_state import ShownState
 from ilr_dynamics.nodes.markers.status_panel import StatusPanel
 from ilr_dynamics.nodes.markers.torque_panel import TorquePanel, joint_labels
@@ -73,7 +73,8 @@ class Picture:
         self._desired_point = DesiredPoint(frame)
         self._status = StatusPanel(place, name)
         self._torques = TorquePanel(place, labels, limits)
-        self._fixed = [*self._torques.fixed(), *legend_markers(place, self._torques.foot)]
+        legend = legend_markers(place, self._torques.foot)
+        self._fixed = list(lasting([*self._torques.fixed(), *legend]))
         self.local_models = LocalModelMarkers(model, directories, place)
         self._errors: deque[tuple[float, float]] = deque()
 

@@ -15,11 +15,12 @@ from visualization_msgs.msg import Marker
 
 from ilr_dynamics.arrays import FloatArray
 
-__all__ = ["colour", "marker", "points", "pose", "text_marker"]
+__all__ = ["colour", "lasting", "marker", "points", "pose", "text_marker"]
 
 # RViz forgets a marker that is not published again in this time, s: what is shown is true, also
-# after the controller or the visualizer has ended. Pictures may come once a second.
-_LIFETIME = 3
+# after the controller or the visualizer has ended. Pictures may come once a second. What never
+# changes may outlast messages that are lost.
+_LIFETIME, _FIXED_LIFETIME = 3, 10
 # Width of a space in heights of the text. RViz would take metres (ros2/rviz, issue 1336).
 _SPACE = 0.45
 
@@ -51,6 +52,13 @@ def marker(namespace: str, number: int, kind: int, frame: str) -> Marker:
     message.header.frame_id = frame
     message.pose.orientation.w = 1.0
     return message
+
+
+def lasting(markers: Sequence[Marker]) -> Sequence[Marker]:
+    """Let markers that never change be forgotten later."""
+    for message in markers:
+        message.lifetime.sec = _FIXED_LIFETIME
+    return markers
 
 
 def text_marker(
