@@ -149,10 +149,9 @@ class TorquePanel:
         """Return the bars of a state."""
         torques = (state.total, state.feedforward, state.feedback)
         for part, bar, torque in zip(_PARTS, self._bars, torques, strict=True):
-            shares = bar_share(torque, self._limits)
-            ends = _ZERO + _HALF * shares
+            lengths = _HALF * bar_share(torque, self._limits)
             # RViz draws no line without a length.
-            ends = np.where(np.abs(ends - _ZERO) < _SHORTEST, _ZERO + _SHORTEST, ends)
+            ends = _ZERO + np.copysign(np.maximum(np.abs(lengths), _SHORTEST), torque)
             for row, end, tail in zip(self._rows, ends, bar.points[1::2], strict=True):
                 tail.x, tail.y, tail.z = self._bar_point(end, row, part).tolist()
             bar.colors = self._colours(part.rgb, torque, twice=True)

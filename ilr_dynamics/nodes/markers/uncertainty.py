@@ -51,18 +51,23 @@ class Uncertainty:
         self, time: float, state: ShownState, point: FloatArray, history: float, spacing: float
     ) -> None:
         """Add a desired point, as `Trail.add` does, if the state has a learned prediction."""
-        if state.learned:
+        if _is_predicted(state):
             rgb = std_colour(state.std, self._limits)
             self._band.add(time, point, history, spacing, rgb)
 
     def markers(self, state: ShownState) -> list[Marker]:
         """Return the band and the text; none without a learned prediction."""
-        if not state.learned:
+        if not _is_predicted(state):
             return []
         worst = int(np.argmax(state.std / self._limits))
         self._text.text = f"std {state.std[worst]:.2f} Nm in {self._labels[worst]}"
         self._text.color = colour(std_colour(state.std, self._limits))
         return [self._band.fill_marker(), self._text]
+
+
+def _is_predicted(state: ShownState) -> bool:
+    """Whether a learned model was asked; in a fault it is not, and has no deviations."""
+    return state.learned and bool(np.any(state.std > 0.0))
 
 
 def std_colour(std: FloatArray, limit: FloatArray) -> Rgb:

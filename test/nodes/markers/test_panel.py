@@ -203,6 +203,9 @@ def test_bars_point_as_torques_do_and_end_at_the_limit(data, view):
         lengths = (ends[1::2] - ends[::2]) / half
         expected = np.sign(torque) * np.sqrt(np.minimum(np.abs(torque) / limits, 1.0))
         np.testing.assert_allclose(lengths, expected, atol=0.0101)
+        np.testing.assert_array_equal(
+            np.sign(lengths)[torque != 0.0], np.sign(torque[torque != 0.0])
+        )
         assert (np.abs(lengths) > 0.0).all()
         red = [colour.r > 0.9 and colour.g < 0.5 for colour in bar.colors[::2]]
         np.testing.assert_array_equal(red, np.abs(torque) >= 0.95 * limits)
@@ -295,6 +298,9 @@ def test_uncertainty_is_shown_where_a_learned_model_is_asked():
         found = [m for m in made.read(asked.mode, asked) if m.ns == "uncertainty along path"]
         assert len(found) == (2 if learned else 0)
     band, text = found
+    # A model that is not asked, as in a fault, has no deviations, and is not sure therefore.
+    asked = replace(asked, std=np.zeros(4))
+    assert "uncertainty along path" not in {m.ns for m in made.read(asked.mode, asked)}
     assert len(band.points) == 2
     assert text.text == "std 8.00 Nm in j3"
 
