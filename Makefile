@@ -6,7 +6,7 @@
 ARGS ?=
 NAME ?= *
 
-.PHONY: help setup demo test lint docs bench clean
+.PHONY: help setup setup_for_tests demo test lint docs bench clean
 
 help:
 	@echo "make demo                the main job: record, learn, track; table and pictures"
@@ -21,6 +21,10 @@ help:
 setup:
 	@tools/setup
 
+# What is in test/interfaces too.
+setup_for_tests:
+	@tools/setup --test
+
 demo: setup
 	@tools/run demo $(ARGS)
 
@@ -29,10 +33,10 @@ demo: setup
 WORKERS = -n auto --maxprocesses 4 --dist worksteal
 
 # Temporary files and snapshots stay in the checkout.
-test: setup
+test: setup_for_tests
 	@mkdir -p log/tmp
 	@TMPDIR="$(CURDIR)/log/tmp" ROS_HOME="$(CURDIR)/log/tmp/ros" \
-		tools/run python -P -m pytest $(WORKERS) $(ARGS)
+		tools/run --test python -P -m pytest $(WORKERS) $(ARGS)
 
 lint: setup
 	@tools/run python -m ruff check .
@@ -40,8 +44,8 @@ lint: setup
 	@tools/run python -m mypy
 	@tools/ament_lint
 
-docs: setup
-	@tools/run python docs/_extension/write_tables.py
+docs: setup_for_tests
+	@tools/run --test python docs/_extension/write_tables.py
 	@tools/run python -P -m sphinx -W --keep-going -q docs docs/_build/html
 
 bench: setup

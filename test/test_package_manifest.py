@@ -20,6 +20,7 @@ SOURCES = [
     *(path for path in (ROOT / "tools").iterdir() if path.is_file()),
     *(ROOT / "config").rglob("*.yaml"),
     ROOT / "ilr_dynamics_msgs" / "CMakeLists.txt",
+    *(ROOT / "test" / "interfaces").rglob("CMakeLists.txt"),
 ]
 # Keys of rosdep that have another name than the module.
 KEYS = {
@@ -49,7 +50,7 @@ def _imported(folder: Path) -> set[str]:
     return {name.partition(".")[0] for name in names} - sys.stdlib_module_names
 
 
-@pytest.mark.parametrize("folder", [".", "ilr_dynamics_msgs"])
+@pytest.mark.parametrize("folder", [".", "ilr_dynamics_msgs", "test/interfaces/control_msgs"])
 def test_package_xml_is_valid(folder):
     warnings: list[str] = []
     package = parse_package(str(ROOT / folder), warnings=warnings)

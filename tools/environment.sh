@@ -18,6 +18,19 @@ else
     ros=wheels
 fi
 
+# has_ros_package NAME: whether the sourced ROS 2 has a package; the wheels are those of requirements/.
+has_ros_package() {
+    local prefixes prefix
+    [[ $ros != wheels ]] || return 1
+    IFS=: read -ra prefixes <<<"$AMENT_PREFIX_PATH"
+    for prefix in "${prefixes[@]}"; do
+        if [[ -e $prefix/share/ament_index/resource_index/packages/$1 ]]; then
+            return
+        fi
+    done
+    return 1
+}
+
 activate_environment() {
     if [[ $ros == wheels ]]; then
         activate_wheels

@@ -22,13 +22,9 @@ _CONTROLLER = "inverse_dynamics"
 _SIMULATOR = "wam_simulator"
 _RVIZ = "rviz2"
 _STATE_PUBLISHER = "robot_state_publisher"
+_TRANSFORMS = "tf2_ros"
 # Topics of config/wam_tracking.rviz, where they have no namespace.
-_SHOWN = (
-    DESCRIPTION_TOPIC,
-    "visualizer/markers",
-    "visualizer/desired_path",
-    "visualizer/measured_path",
-)
+_SHOWN = (DESCRIPTION_TOPIC, "visualizer/markers")
 
 
 @dataclass(frozen=True)
@@ -242,7 +238,7 @@ def _pictures(
             f"rviz is true, and the package '{_RVIZ}' is not found: expected it to be installed"
         )
     visualizer = _ours(any_node, "visualizer", {})
-    programs = []
+    programs: list[Program] = []
     # On a real arm another robot_state_publisher may be in charge of its frames.
     if with_rviz and given["sim"] == "true" and _STATE_PUBLISHER in installed:
         model = read_robot_model(any_node.files, any_node.namespace, given["prefix"])
@@ -252,8 +248,29 @@ def _pictures(
     if given["visualizer"] == "true":
         programs.append(visualizer)
     if with_rviz:
-        programs.append(_rviz(visualizer, config, _sim_time(given)))
+        frame = _shown_frame(visualizer)
+        has_frames = any(program.name == _STATE_PUBLISHER for program in programs)
+        if not has_frames and _TRANSFORMS in installed:
+            programs.append(_frame_publisher(any_node, frame))
+        programs.append(_rviz(visualizer, config, frame, _sim_time(given)))
     return programs
+
+
+def _shown_frame(visualizer: Program) -> str:
+    """Return the frame of the visualizer's markers."""
+    values = read_complete_parameters(visualizer.files, visualizer.node, VISUALIZER)
+    return f"{visualizer.parameters.get('prefix', values['prefix'])}{values['frame']}"
+
+
+def _frame_publisher(any_node: Program, frame: str) -> Program:
+    """Return what lets RViz know the frame, which it warns of as long as nothing is in it."""
+    return Program(
+        executable="static_transform_publisher",
+        name="frame_of_markers",
+        namespace=any_node.namespace,
+        package=_TRANSFORMS,
+        arguments=("--frame-id", frame, "--child-frame-id", f"{frame}_of_markers"),
+    )
 
 
 def _state_publisher(
@@ -273,10 +290,10 @@ def _state_publisher(
     )
 
 
-def _rviz(visualizer: Program, config: Path, parameters: Mapping[str, str | bool]) -> Program:
+def _rviz(
+    visualizer: Program, config: Path, frame: str, parameters: Mapping[str, str | bool]
+) -> Program:
     """Return RViz in the frame and with the topics of the visualizer."""
-    values = read_complete_parameters(visualizer.files, visualizer.node, VISUALIZER)
-    prefix = visualizer.parameters.get("prefix", values["prefix"])
     inside = visualizer.namespace.rstrip("/")
     return Program(
         executable=_RVIZ,
@@ -285,5 +302,5 @@ def _rviz(visualizer: Program, config: Path, parameters: Mapping[str, str | bool
         package=_RVIZ,
         parameters=parameters,
         remappings=tuple((f"/{topic}", f"{inside}/{topic}") for topic in _SHOWN if inside),
-        arguments=("-d", str(config / "wam_tracking.rviz"), "-f", f"{prefix}{values['frame']}"),
+        arguments=("-d", str(config / "wam_tracking.rviz"), "-f", frame),
     )

@@ -147,7 +147,7 @@ class TrackingController:
         self._feedforward = feedforward or self._no_feedforward
         self._crossfade.begin()
 
-    def set_trajectory(self, path: JointPath, start: float | None = None) -> None:
+    def set_trajectory(self, path: JointPath, start: float | None = None) -> float:
         """
         Follow a path from the present reference on, see `ReferenceSource.follow`.
 
@@ -158,6 +158,11 @@ class TrackingController:
         start : float, optional
             Time, by the stamps of joint states, at which the path's own time is zero, s; None for
             now.
+
+        Returns
+        -------
+        float
+            That time.
 
         Raises
         ------
@@ -173,6 +178,7 @@ class TrackingController:
             )
         self._source.follow(path, start, self.limits, self.supervision.start_tolerance)
         self._enter(Event.TRAJECTORY)
+        return self._source.motion.start
 
     def stop(self) -> None:
         """Brake along the present motion, then hold. Does not end a fault."""

@@ -34,6 +34,7 @@ from ilr_dynamics.nodes.controller.diagnostics import (
     input_warnings,
     loop_status,
 )
+from ilr_dynamics.nodes.controller.follow_joint_trajectory import FollowJointTrajectoryServer
 from ilr_dynamics.nodes.controller.motion_requests import MotionRequests
 from ilr_dynamics.nodes.learner.model_services import ModelServices
 from ilr_dynamics.nodes.parameter_table import changed, declare, read
@@ -81,6 +82,7 @@ class InverseDynamicsNode(LifecycleNode):
         self._log = EventLog(self.get_logger())
         self._models = ModelServices(self, self._log)
         self._requests = MotionRequests(self, self._log)
+        self._goals = FollowJointTrajectoryServer(self, self._requests, self._log)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", qos.STATUS)
         self._period = self.get_parameter("diagnostics.period").value
         # By a steady clock, as diagnostics matter most when simulated time stands still.
@@ -173,6 +175,7 @@ class InverseDynamicsNode(LifecycleNode):
         """Bring the torque to zero and end the learner, in any state."""
         self._tear_down()
         self._models.close()
+        self._goals.close()
         self.destroy_node()
 
     def _configure_models(self, values: dict[str, Any]) -> None:

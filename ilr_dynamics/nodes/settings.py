@@ -22,6 +22,7 @@ from ilr_dynamics.control import (
     Supervision,
 )
 from ilr_dynamics.control.feedforward import Predictor
+from ilr_dynamics.control.goal_tolerances import GoalTolerances
 from ilr_dynamics.exceptions import InvalidParameterError
 from ilr_dynamics.learning import LearnerLimits, LearningSettings
 from ilr_dynamics.nodes.parameter_table import check
@@ -46,6 +47,7 @@ class ControlSettings:
     limits: JointLimits
     supervision: Supervision
     gate: ConfidenceGate
+    tolerances: GoalTolerances
     controller: str
     fallback: str
     effort_error: float
@@ -87,6 +89,13 @@ class ControlSettings:
                 values["gate.unseen_refused"],
                 values["gate.std_trusted"],
                 values["gate.std_refused"],
+            ),
+            tolerances=GoalTolerances.of_all(
+                len(joints),
+                path=values["constraints.trajectory"],
+                goal=values["constraints.goal"],
+                stopped_velocity=values["constraints.stopped_velocity_tolerance"],
+                goal_time=values["constraints.goal_time"],
             ),
             controller=values["controller"],
             fallback=values["feedforward.fallback"],

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,14 +18,8 @@ from visualization_msgs.msg import Marker, MarkerArray
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import joint_order
 from ilr_dynamics.exceptions import IlrDynamicsError, InvalidDataError
-from ilr_dynamics.nodes.markers.local_model_markers import LocalModelMarkers
-from ilr_dynamics.nodes.markers.state_markers import (
-    TorqueBars,
-    Trail,
-    arm_markers,
-    confidence_markers,
-    pose,
-)
+from ilr_dynamics.nodes.markers.picture import Picture
+from ilr_dynamics.nodes.markers.shown_state import ShownState, shown_state
 from ilr_dynamics.nodes.parameter_table import declare, read
 from ilr_dynamics.nodes.parameters import VISUALIZER, joints_in_messages
 from ilr_dynamics.nodes.shared import qos
@@ -34,16 +29,17 @@ from ilr_dynamics.nodes.shared.polled_subscription import PolledSubscription
 from ilr_dynamics.nodes.shared.robot_description import PublishedArm
 from ilr_dynamics.nodes.shared.robot_model import load_arm
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
-from ilr_dynamics.robot.visual_shapes import visual_shapes
 from ilr_dynamics_msgs.msg import ControllerState
 
 __all__ = ["Visualizer", "main"]
 
-_COLOURS = {"desired": (0.1, 0.4, 0.9), "measured": (0.9, 0.3, 0.1)}
-_MODES = ("waiting", "holding", "tracking", "stopping", "fault")
 _LOG_PERIOD = 60.0
 # Two seconds of controller states at 50 Hz may wait for a picture.
 _STATES = QoSProfile(depth=100)
+# Shortest time between texts, and between markers that do not change, s.
+_TEXT_PERIOD, _FIXED_PERIOD = 0.2, 1.0
+# Silence of the controller after which it is said, s.
+_SILENCE = 1.0
 
 
 class Visualizer(Node):
@@ -57,27 +53,23 @@ class Visualizer(Node):
         super().__init__("visualizer")
         declare(self, VISUALIZER)
         values = PublishedArm(self).with_file(read(self, VISUALIZER))
-        description = load_arm(values, self.get_logger().warning)
         self._joints = joints_in_messages(values)
-        self._model = RigidBodyModel(description)
-        self._shapes = visual_shapes(description)
-        self._frame = values["prefix"] + values["frame"]
-        self._arm = arm_markers(self._shapes, self._frame)
-        self._trails = {
-            name: Trail(name, self._frame, colour) for name, colour in _COLOURS.items()
-        }
-        self._bars = TorqueBars(self._joints, description.torque_limit, self._frame)
-        self._local_models = LocalModelMarkers(
-            self._model, values["files.directories"], self._frame
+        self._picture = Picture(
+            RigidBodyModel(load_arm(values, self.get_logger().warning)),
+            self._joints,
+            values["prefix"],
+            values["prefix"] + values["frame"],
+            self.get_namespace().strip("/"),
+            values["files.directories"],
         )
         self._state_topic = values["state.topic"] if values["arm_markers"] else ""
         self._joint_states: PolledSubscription | None = None
         self._controller_states: PolledSubscription | None = None
-        self._joint_state: bytes | None = None
-        self._state: ControllerState | None = None
+        self._forget()
         self._markers = self.create_publisher(MarkerArray, "~/markers", qos.STATUS)
         self._paths = {
-            name: self.create_publisher(Path, f"~/{name}_path", qos.STATUS) for name in _COLOURS
+            name: self.create_publisher(Path, f"~/{name}_path", qos.STATUS)
+            for name in self._picture.paths()
         }
         self.create_timer(1.0 / values["rate"], self._show)
 
@@ -110,7 +102,15 @@ class Visualizer(Node):
             if subscription is not None:
                 subscription.destroy()
         self._controller_states = self._joint_states = None
-        self._state = self._joint_state = None
+        self._forget()
+
+    def _forget(self) -> None:
+        """Know nothing of the arm, and have shown nothing."""
+        self._joint_state: bytes | None = None
+        self._state: ShownState | None = None
+        self._mode: int | None = None
+        self._heard = self._read_at = self._fixed_at = float("-inf")
+        self._n_viewers = 0
 
     def _take(self) -> None:
         """Take what was received since the last picture."""
@@ -120,79 +120,59 @@ class Visualizer(Node):
         if self._controller_states is not None:
             for state, _ in self._controller_states.take():
                 self._on_controller_state(state)
+        if self._mode is not None and time.monotonic() - self._heard > _SILENCE:
+            self._mode = self._state = None
 
-    def _on_controller_state(self, state: ControllerState) -> None:
-        self._state = state
-        if state.mode == ControllerState.WAITING:
+    def _on_controller_state(self, message: ControllerState) -> None:
+        self._heard = time.monotonic()
+        self._mode, self._state = message.mode, None
+        if message.mode == ControllerState.WAITING:
             return
-        history, spacing = self._history()
-        positions = {"desired": state.desired_position, "measured": state.measured_position}
-        for name, position in positions.items():
-            ordered = self._ordered(state.joint_names, position)
-            if ordered is not None:
-                tool = self._model.tool_position(ordered)
-                self._trails[name].add(seconds(state.header.stamp), tool, history, spacing)
-
-    def _history(self) -> tuple[float, float]:
-        """Length of the trails and spacing of their points, s."""
-        history = self.get_parameter("history").value
-        return history, 1.0 / self.get_parameter("point_rate").value
-
-    def _ordered(self, names: Sequence[str], values: Sequence[float]) -> FloatArray | None:
-        """Return values in the order of the joints; None and a warning if they do not fit."""
         try:
-            return np.array(values)[joint_order(names, self._joints, allow_extra=True)]
+            self._state = shown_state(message, self._joints)
         except (InvalidDataError, IndexError) as error:
-            self.get_logger().warning(f"not shown: {error}", throttle_duration_sec=_LOG_PERIOD)
-            return None
+            self._warn(error)
+            return
+        history = self.get_parameter("history").value
+        spacing = 1.0 / self.get_parameter("point_rate").value
+        self._picture.add(seconds(message.header.stamp), self._state, history, spacing)
+
+    def _warn(self, error: Exception) -> None:
+        self.get_logger().warning(f"not shown: {error}", throttle_duration_sec=_LOG_PERIOD)
 
     def _publish(self) -> None:
         if self._markers.get_subscription_count() > 0:
-            trails = [trail.fill_marker() for trail in self._trails.values()]
-            markers = [*self._posed_arm(), *trails, *self._state_markers()]
-            self._markers.publish(MarkerArray(markers=markers))
+            self._markers.publish(MarkerArray(markers=self._due()))
+        paths = self._picture.paths()
         for name, publisher in self._paths.items():
             if publisher.get_subscription_count() > 0:
-                publisher.publish(self._trails[name].path)
+                publisher.publish(paths[name])
 
-    def _state_markers(self) -> list[Marker]:
-        """Markers of torques, confidence and local models in the last controller state."""
+    def _due(self) -> list[Marker]:
+        """Return the markers that are to be shown now: what moves always, the rest at times."""
+        now = time.monotonic()
+        markers = self._posed_arm()
+        if self._state is not None:
+            markers += self._picture.moving(self._state)
+        if now - self._read_at >= _TEXT_PERIOD:
+            self._read_at = now
+            self._choose_model()
+            markers += self._picture.read(self._mode, self._state)
+        n_viewers = self._markers.get_subscription_count()
+        if now - self._fixed_at >= _FIXED_PERIOD or n_viewers > self._n_viewers:
+            self._fixed_at = now
+            markers += self._picture.fixed()
+        self._n_viewers = n_viewers
+        return markers
+
+    def _choose_model(self) -> None:
+        """Show the local models of the model in use."""
         state = self._state
-        if state is None or state.mode == ControllerState.WAITING:
-            return []
-        vectors = [
-            self._ordered(state.joint_names, values)
-            for values in (
-                state.desired_position,
-                state.desired_velocity,
-                state.desired_acceleration,
-                state.feedforward_torque,
-                state.pd_torque,
-            )
-        ]
-        known = [vector for vector in vectors if vector is not None]
-        if len(known) < len(vectors):
-            return []
-        position, velocity, acceleration, feedforward, pd = known
-        learned = bool(state.model) and state.controller == "ilr"
-        text = f"{_MODES[state.mode]}, {state.controller}"
-        if learned:
-            text += f": {100.0 * state.gate:.0f} % of the learned torque"
         try:
-            self._local_models.show_model(state.model if learned else "")
+            in_use = state is not None and state.learned
+            self._picture.local_models.show_model(state.model if state and in_use else "")
         except IlrDynamicsError as error:
             self.get_logger().warning(f"local models are not shown: {error}")
-        return [
-            *self._bars.fill(feedforward, pd),
-            *confidence_markers(
-                self._frame,
-                self._model.tool_position(position),
-                state.gate,
-                learned=learned,
-                text=text,
-            ),
-            *self._local_models.markers(np.concatenate([position, velocity, acceleration])),
-        ]
 
     def _posed_arm(self) -> list[Marker]:
         """Markers of the arm in its newest posture; none if it is not known."""
@@ -200,11 +180,15 @@ class Visualizer(Node):
             return []
         state = deserialize_message(self._joint_state, JointState)
         position = self._ordered(state.name, state.position)
-        if position is None:
-            return []
-        for marker, shape in zip(self._arm, self._shapes, strict=True):
-            marker.pose = pose(self._model.link_pose(position, shape.link) @ shape.pose)
-        return self._arm
+        return [] if position is None else list(self._picture.arm(position))
+
+    def _ordered(self, names: Sequence[str], values: Sequence[float]) -> FloatArray | None:
+        """Return values in the order of the joints; None and a warning if they do not fit."""
+        try:
+            return np.array(values)[joint_order(names, self._joints, allow_extra=True)]
+        except (InvalidDataError, IndexError) as error:
+            self._warn(error)
+            return None
 
 
 def main(args: list[str] | None = None) -> int:

@@ -131,6 +131,20 @@ def test_rviz_gets_the_simulated_arm_as_a_robot_model_where_that_can_be_publishe
         assert started["visualizer"].parameters == {}
 
 
+def test_rviz_knows_the_frame_of_the_markers_also_without_a_robot_model():
+    installed = (*RVIZ, "tf2_ros")
+    assert "frame_of_markers" not in programs(rviz="true", installed=installed)
+    assert "frame_of_markers" not in programs(sim="false", installed=installed)
+    started = programs(
+        rviz="true", sim="false", namespace="left", prefix="left_", installed=installed
+    )
+    frame = started["frame_of_markers"]
+    assert (frame.package, frame.namespace) == ("tf2_ros", "/left")
+    assert frame.arguments[:2] == ("--frame-id", started["rviz"].arguments[-1])
+    assert frame.arguments[2:] == ("--child-frame-id", "left_base_of_markers")
+    assert not frame.needed
+
+
 def test_markers_can_be_left_out():
     assert "visualizer" not in programs(visualizer="false")
     assert list(programs(visualizer="false", rviz="true"))[2:4] == [

@@ -77,6 +77,33 @@ def test_service_exists_and_takes_what_it_is_given(words, running):
     request(**(yaml.safe_load(words[5]) if len(words) > 5 else {}))
 
 
+@pytest.mark.parametrize("words", _commands("ros2", "action"))
+def test_action_exists_and_takes_what_it_is_given(words, running):
+    assert words[2] in ("info", "send_goal")
+    words = [word for word in words if not word.startswith("-")]
+    node, action = words[3].strip("/").split("/")
+    types = {end.name: end.type for end in running[node][1] if end.kind == "action"}
+    package, _, name = types[f"~/{action}"].partition("/")
+    if len(words) > 4:
+        assert words[4] == f"{package}/action/{name}"
+        goal = getattr(importlib.import_module(f"{package}.action"), name).Goal()
+        fill(goal, yaml.safe_load(words[5]))
+
+
+def fill(message, values):
+    """Set the fields of a message, as `ros2 action send_goal` does."""
+    kinds = message.get_fields_and_field_types()
+    for name, value in values.items():
+        kind = kinds[name].removeprefix("sequence<").removesuffix(">")
+        package, _, short = kind.partition("/")
+        if short:
+            make = getattr(importlib.import_module(f"{package}.msg"), short)
+            several = isinstance(value, list)
+            value = [fill(make(), one) for one in value] if several else fill(make(), value)
+        setattr(message, name, value)
+    return message
+
+
 @pytest.mark.parametrize("words", _commands("ros2", "param", "set"))
 def test_parameter_exists_and_may_be_changed(words):
     (row,) = (row for row in NODES[words[3].strip("/")].parameters if row.name == words[4])

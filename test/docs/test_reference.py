@@ -50,6 +50,7 @@ def test_endpoints_are_those_of_the_contract(running):
         ("service", "~/stop", "std_srvs/Trigger"),
         ("service", "~/hold", "std_srvs/Trigger"),
         ("action", "~/learn", "ilr_dynamics_msgs/Learn"),
+        ("action", "~/follow_joint_trajectory", "control_msgs/FollowJointTrajectory"),
     }
 
 

@@ -11,14 +11,12 @@ import rclpy
 import yaml
 from rclpy.executors import SingleThreadedExecutor
 
+from ilr_dynamics.nodes.markers.panel_place import VIEW_PITCH, VIEW_YAW
 from ilr_dynamics.nodes.shared.robot_model import DESCRIPTION_TOPIC
 from ilr_dynamics.nodes.visualizer import Visualizer
 
 CONFIG = Path(__file__).parents[2] / "config"
-MESSAGES = {
-    "rviz_default_plugins/MarkerArray": "visualization_msgs/msg/MarkerArray",
-    "rviz_default_plugins/Path": "nav_msgs/msg/Path",
-}
+MESSAGES = {"rviz_default_plugins/MarkerArray": "visualization_msgs/msg/MarkerArray"}
 
 
 @pytest.fixture(scope="module")
@@ -42,13 +40,32 @@ def published():
     rclpy.shutdown()
 
 
-def test_displays_show_every_topic_of_the_visualizer(manager, published):
-    shown = {
+def test_displays_show_what_the_visualizer_publishes_and_nothing_twice(manager, published):
+    shown = [
         (display["Topic"]["Value"], MESSAGES[display["Class"]])
         for display in manager["Displays"]
         if "Topic" in display
+    ]
+    assert shown == [("/visualizer/markers", "visualization_msgs/msg/MarkerArray")]
+    # The paths are for other programs: they are among the markers.
+    assert set(shown) < published
+
+
+def test_what_is_looked_at_at_times_can_be_switched_on(manager):
+    (namespaces,) = (
+        display["Namespaces"] for display in manager["Displays"] if "Namespaces" in display
+    )
+    assert {name for name, shown in namespaces.items() if not shown} == {
+        "local models (number)",
+        "local models (reach)",
+        "uncertainty along path",
     }
-    assert shown == published
+
+
+def test_the_default_view_is_the_one_that_the_panel_faces(manager):
+    view = manager["Views"]["Current"]
+    assert (view["Yaw"], view["Pitch"]) == (VIEW_YAW, VIEW_PITCH)
+    assert view["Target Frame"] == "<Fixed Frame>"
 
 
 def test_robot_model_is_taken_from_its_own_topic(manager):

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""A log and its lines; and let the tests import marker_rendering."""
+"""A log and its lines; and let the tests draw markers."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from rclpy.logging import get_logger
 
 from ilr_dynamics.nodes.shared.event_log import EventLog
 
-# Test folders are no packages (--import-mode=importlib), so a shared module is found by its path.
-sys.path.insert(0, str(Path(__file__).parent))
+# Benchmarks are scripts, whose modules are found by their path.
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 
 @pytest.fixture

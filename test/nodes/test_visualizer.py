@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,12 +13,12 @@ import time
 from array import array
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path as FilePath
 
 import numpy as np
 import pytest
 import rclpy
-from marker_rendering import render
-from matplotlib.image import imread
+from _marker_view import draw, read_view
 from nav_msgs.msg import Path
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -25,11 +26,13 @@ from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker, MarkerArray
 
 from ilr_dynamics.cli.ros_domain import OwnDomain
+from ilr_dynamics.nodes.markers import palette
 from ilr_dynamics.regression import ILR, Prior
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 from ilr_dynamics_msgs.msg import ControllerState
 
+CONFIG = FilePath(__file__).parents[2] / "config"
 JOINTS = ["j1", "j2", "j3", "j4"]
 MODEL = RigidBodyModel(load_description("wam4"))
 POSTURE = np.array([0.3, 0.7, 0.1, 1.8])
@@ -56,10 +59,17 @@ class Bench:
             self.node.create_subscription(kind, f"/visualizer/{name}", messages.append, 10)
 
     def newest(self, namespace: str) -> list[Marker]:
-        """Markers of a kind in the newest picture."""
-        pictures = self.seen["markers"]
-        newest = pictures[-1].markers if pictures else []
-        return [marker for marker in newest if marker.ns == namespace]
+        """Markers of a kind as RViz would have them."""
+        found: dict[int, Marker] = {}
+        for picture in list(self.seen["markers"])[-60:]:
+            for marker in picture.markers:
+                if marker.ns == namespace and marker.action == Marker.ADD:
+                    found[marker.id] = marker
+        return [found[number] for number in sorted(found)]
+
+    def texts(self, namespace: str) -> list[str]:
+        """What is written in a namespace."""
+        return [marker.text for marker in self.newest(namespace)]
 
     def show(self) -> None:
         """Publish the arm and spin for a moment."""
@@ -72,7 +82,10 @@ class Bench:
         state.measured_position = array("d", POSTURE)
         state.feedforward_torque = array("d", FEEDFORWARD)
         state.pd_torque = array("d", PD)
+        state.commanded_torque = array("d", FEEDFORWARD + PD)
+        state.predicted_std = array("d", [0.1, 0.2, 0.3, 0.4])
         state.controller, state.model, state.gate = "ilr", self.model, 0.75
+        state.loop_time = 0.00043
         self.states.publish(state)
         self.cycle += 1
         self.executor.spin_once(timeout_sec=0.02)
@@ -154,56 +167,79 @@ def test_trails_are_among_the_markers(bench):
         lambda: all(
             marker.points
             for name in ("desired", "measured")
-            for marker in bench.newest(name) or [Marker()]
+            for marker in bench.newest(f"{name} path") or [Marker()]
         )
     )
 
 
-def test_torques_and_confidence_are_shown_as_the_controller_tells(bench):
+def test_state_and_torques_are_shown_as_the_controller_tells(bench):
     bench.model = "elsewhere"
-    bench.show_until(
-        lambda: bench.newest("confidence") and "75 %" in bench.newest("confidence")[1].text
-    )
-    limits = load_description("wam4").torque_limit
-    for name, torque in (("torque feedforward", FEEDFORWARD), ("torque pd", PD)):
-        heights = np.array([bar.scale.z for bar in bench.newest(name)])
-        middles = np.array([bar.pose.position.z for bar in bench.newest(name)])
-        full = bench.newest("torque limit")[0].scale.z / 2.0
-        expected = full * np.clip(torque / limits, -1.0, 1.0)
-        np.testing.assert_allclose(heights, np.maximum(np.abs(expected), 1e-4), atol=1e-9)
-        np.testing.assert_allclose(middles, 0.5 * expected, atol=1e-9)
-    assert [text.text for text in bench.newest("joint names")] == JOINTS
+    bench.show_until(lambda: "gate 75 %" in bench.texts("status"))
+    mode, controller, model, error, gate, loop = bench.texts("status")
+    assert (mode, controller, model) == ("TRACKING", "learned + PD", "elsewhere")
+    assert re.fullmatch(r"error \d+(\.\d)? mm", error)
+    assert (gate, loop) == ("gate 75 %", "loop 0.43 ms")
+    numbers = np.array(bench.texts("torque numbers"), dtype=float).reshape(4, 3)
+    np.testing.assert_allclose(numbers.T, [FEEDFORWARD + PD, FEEDFORWARD, PD], atol=0.05)
+    ends = [[point(end) for end in bar.points] for bar in bench.newest("torque bars")]
+    lengths = np.linalg.norm(np.diff(ends, axis=1)[:, ::2], axis=2)
+    # On the scale of a square root, and never longer than at the limit.
+    share = np.abs([FEEDFORWARD + PD, FEEDFORWARD, PD]) / load_description("wam4").torque_limit
+    expected = np.sqrt(np.minimum(share, 1.0))
+    full = lengths[0, 3]
+    assert expected[0, 3] == 1.0
+    np.testing.assert_allclose(lengths, full * expected, atol=0.003)
+
+
+def test_what_does_not_change_comes_about_once_a_second(bench):
+    bench.show_until(lambda: set(JOINTS) <= set(bench.texts("torque scale")))
+    assert any(text.startswith("orange") for text in bench.texts("legend"))
+    recent = bench.seen["markers"][-30:]
+    with_names = [p for p in recent if any(m.ns == "torque scale" for m in p.markers)]
+    assert len(with_names) < 0.5 * len(recent)
 
 
 def test_local_models_near_the_state_are_shown(bench, folder):
     path = folder / "model.npz"
     known_model().save(path)
     bench.cycle, bench.model = 0, str(path)
-    # The first one takes away what was shown before.
-    bench.show_until(lambda: len(bench.newest("local models")) > 1)
-    removal, *ellipsoids = bench.newest("local models")
-    assert removal.action == Marker.DELETEALL
+    bench.show_until(lambda: bench.newest("local models (reach)"))
+    ellipsoids = bench.newest("local models (reach)")
+    # At most eight of them; the same names come again, so that no others remain.
+    assert [marker.id for marker in ellipsoids] == list(range(len(ellipsoids)))
+    assert 1 <= len(ellipsoids) <= 8
     tools = np.array([point(marker.pose.position) for marker in ellipsoids])
     distances = np.linalg.norm(tools - MODEL.tool_position(bench.desired), axis=1)
     assert distances.min() < 0.2
     assert all(0.0 < marker.scale.x < 1.0 for marker in ellipsoids)
+    (number,) = bench.texts("local models (number)")
+    assert re.fullmatch(r"\d+ local models", number)
 
 
-def test_the_whole_picture(bench, folder, tmp_path):
+def test_the_whole_picture(bench, folder):
     path = folder / "whole.npz"
     known_model().save(path)
     bench.model = str(path)
-    bench.show_until(lambda: len(bench.newest("local models")) > 1)
+    bench.show_until(lambda: bench.newest("local models (reach)"))
     # Back to where the desired motion starts.
     bench.cycle = 0
-    bench.show_until(lambda: bench.cycle > 30)
-    picture = tmp_path / "markers.png"
-    render(bench.seen["markers"][-1], picture)
-    pixels = imread(picture)[..., :3]
-    # The longest bar, over the dark background that shows through, and shaded; and an arm.
-    bar = bench.newest("torque feedforward")[3].color
-    is_bar = np.linalg.norm(pixels - [bar.r, bar.g, bar.b], axis=2) < 0.35
-    assert is_bar.sum() > 50
+    bench.seen["markers"].clear()
+    bench.show_until(lambda: bench.cycle > 30 and bench.newest("legend"))
+    view = read_view(CONFIG / "wam_tracking.rviz", (640, 400))
+    published = {m.ns for p in bench.seen["markers"] for m in p.markers}
+    assert published == view.shown | view.hidden
+    markers = [marker for namespace in published for marker in bench.newest(namespace)]
+    pixels = np.asarray(draw(markers, view)) / 255.0
+    left, right = pixels[:, :360], pixels[:, 360:]
+
+    def count(part, colour) -> int:
+        return int((np.linalg.norm(part - np.array(colour), axis=2) < 0.2).sum())
+
+    # Bars and texts on the left, over the dark background that shows through, and the arm and its
+    # ball, a bit shaded, on the right.
+    assert count(left, palette.FEEDFORWARD) > 100
+    assert count(left, palette.GOOD) > 100
+    assert count(right, palette.between(0.75)) > 20
     is_background = np.all(np.abs(pixels - pixels[0, 0]) < 0.02, axis=2)
     assert 0.02 < np.mean(~is_background) < 0.5
 
@@ -236,20 +272,38 @@ def test_nothing_is_listened_to_while_nobody_looks(folder):
             topics = ("joint_states", "inverse_dynamics/controller_state")
             return sum(bench.node.count_subscribers(topic) for topic in topics)
 
-        bench.show_until(lambda: bench.newest("torque pd") and bench.newest("arm"))
+        bench.show_until(lambda: bench.newest("torque bars") and bench.newest("arm"))
         assert listeners() == 2
         for subscription in list(bench.node.subscriptions):
             bench.node.destroy_subscription(subscription)
         bench.show_until(lambda: listeners() == 0)
         bench.look()
         bench.seen["markers"].clear()
-        bench.show_until(lambda: bench.newest("torque pd") and bench.newest("arm"))
+        bench.show_until(lambda: bench.newest("torque bars") and bench.newest("arm"))
 
 
 def test_the_arm_may_be_left_to_a_robot_model():
     with running("arm_markers:=false") as bench:
-        bench.show_until(lambda: bench.newest("torque pd"))
+        bench.show_until(lambda: bench.newest("torque bars"))
         bench.seen["markers"].clear()
         bench.show_until(lambda: len(bench.seen["markers"]) >= 3)
-        assert bench.newest("desired")
+        assert bench.newest("desired path")
         assert not bench.newest("arm")
+
+
+def test_silence_of_the_controller_is_told():
+    with running("arm_markers:=false") as bench:
+        bench.show_until(lambda: "TRACKING" in bench.texts("status"))
+        bench.seen["markers"].clear()
+        deadline = time.monotonic() + 60.0
+        # Nothing is published meanwhile.
+        while bench.texts("status")[:1] != ["NO REPORTS"]:
+            assert time.monotonic() < deadline
+            bench.executor.spin_once(timeout_sec=0.1)
+        bench.seen["markers"].clear()
+        while len(bench.seen["markers"]) < 20:
+            assert time.monotonic() < deadline
+            bench.executor.spin_once(timeout_sec=0.1)
+        # RViz forgets the rest.
+        assert not bench.newest("torque bars")
+        assert not bench.newest("desired point and gate")

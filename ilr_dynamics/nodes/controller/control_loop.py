@@ -26,7 +26,7 @@ from ilr_dynamics.exceptions import InvalidDataError
 from ilr_dynamics.nodes.controller.diagnostics import LoopState
 from ilr_dynamics.nodes.controller.joint_state_watch import Publishers, SilenceWatchdog
 from ilr_dynamics.nodes.controller.loop_report import LoopReport
-from ilr_dynamics.nodes.controller.motion_requests import MotionRequests
+from ilr_dynamics.nodes.controller.motion_requests import MotionRequests, TrajectoryRules
 from ilr_dynamics.nodes.settings import ControlSettings
 from ilr_dynamics.nodes.shared import qos
 from ilr_dynamics.nodes.shared.event_log import EventLog
@@ -128,9 +128,7 @@ class ControlLoop:
             JointState, values["state.topic"], self._on_joint_state, qos.JOINT_STATES
         )
         self._requests = requests
-        requests.connect(
-            self._controller, values["trajectory.allow_linear"], values["trajectory.max_points"]
-        )
+        requests.connect(self._controller, _rules(settings, values))
 
     @property
     def state(self) -> LoopState:
@@ -176,6 +174,7 @@ class ControlLoop:
         if not self._active:
             return
         self._active = False
+        self._requests.deactivated()
         stamp = self._stamp
         if stamp is not None:
             while (torque := self._controller.step_release()) is not None:
@@ -203,8 +202,7 @@ class ControlLoop:
         self._settings = settings
         self.report.decimation = values["controller_state.decimation"]
         self.report.controller, self.report.fallback = settings.controller, settings.fallback
-        self._requests.allow_linear = values["trajectory.allow_linear"]
-        self._requests.max_points = values["trajectory.max_points"]
+        self._requests.connect(self._controller, _rules(settings, values))
         self._watchdog.timeout = values["supervision.silence_timeout"]
         self._controller.gains = settings.gains
         self._controller.limits = settings.limits
@@ -266,6 +264,7 @@ class ControlLoop:
             start,
             loop_time,
         )
+        self._requests.observe(command)
         self._collector.cycle_done()
         self._check_velocity(stamp, position, measured)
         before = time.perf_counter()
@@ -285,6 +284,7 @@ class ControlLoop:
     def _release(self, now: float) -> None:
         """Bring the torque to zero, one step per period, while senders contradict each other."""
         self.report.events.mode(self._controller.mode, self._controller.fault)
+        self._requests.faulted(self._controller.fault)
         if now - self._released < 1.0 / self._rate:
             return
         self._released = now
@@ -311,9 +311,16 @@ class ControlLoop:
         # With the stamp of the last state that was answered: a driver that checks stamps has
         # braked by now and ignores it.
         self._send(self._stamp, torque)
+        self._requests.faulted(self._controller.fault)
         self.report.let_down(self._stamp, self._command, torque)
         self.report.events.mode(self._controller.mode, self._controller.fault)
 
     def _send(self, stamp: Time | None, torque: FloatArray) -> None:
         self._torque.fill(stamp, torque)
         self._torque_publisher.publish(self._torque.message)
+
+
+def _rules(settings: ControlSettings, values: Mapping[str, Any]) -> TrajectoryRules:
+    return TrajectoryRules(
+        values["trajectory.allow_linear"], values["trajectory.max_points"], settings.tolerances
+    )

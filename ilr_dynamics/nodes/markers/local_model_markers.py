@@ -1,10 +1,11 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Markers for RViz: local models near the present state, as ellipsoids in the workspace."""
+"""Markers for RViz: number of local models, and reach of those near the present state."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from visualization_msgs.msg import Marker
@@ -12,25 +13,29 @@ from visualization_msgs.msg import Marker
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.exceptions import SnapshotError
 from ilr_dynamics.file_access import resolve_allowed
-from ilr_dynamics.nodes.markers.state_markers import colour, pose
+from ilr_dynamics.nodes.markers import palette
+from ilr_dynamics.nodes.markers.panel_place import WIDTH, PanelPlace
+from ilr_dynamics.nodes.markers.primitives import colour, marker, pose
 from ilr_dynamics.regression import load_snapshot
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 from ilr_dynamics.robot import identified_dynamics  # noqa: F401  # a snapshot may hold some
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
-__all__ = ["LocalModelMarkers"]
+__all__ = ["NUMBER", "N_SHOWN", "REACH", "LocalModelMarkers"]
 
+NUMBER = "local models (number)"
+REACH = "local models (reach)"
 N_SHOWN = 8
 # Semi-axes in standard deviations, and shortest semi-axis, m: a flat ellipsoid would be invisible.
 _DEVIATIONS = 1.0
-_SHORTEST = 0.004
-_ACTIVE, _NEAR = (0.2, 0.8, 0.5), (0.6, 0.6, 0.7)
-_FAINTEST, _BOLDEST = 0.12, 0.6
+_SHORTEST = 0.006
+_FAINTEST, _BOLDEST = 0.35, 0.8
+_NUMBER_MIDDLE, _NUMBER_HEIGHT = (0.75 * WIDTH, 0.49), 0.036
 
 
 class LocalModelMarkers:
     """
-    Ellipsoids of the local models nearest to a state, with opacity by their weight.
+    Ellipsoids of the local models nearest to a state, with colour and opacity by their weight.
 
     The distribution of a component's input positions is mapped to the tool point by the arm's
     kinematics, linearised at the component's centre.
@@ -41,16 +46,19 @@ class LocalModelMarkers:
         Model of the arm.
     directories : sequence of str
         Allowed directories of snapshots.
-    frame : str
-        Frame of the poses.
+    place : PanelPlace
+        Place of the number of local models, and frame of the poses.
     """
 
-    def __init__(self, arm: RigidBodyModel, directories: Sequence[str], frame: str) -> None:
+    def __init__(self, arm: RigidBodyModel, directories: Sequence[str], place: PanelPlace) -> None:
         self._arm = arm
         self._directories = directories
-        self._frame = frame
+        self._frame = place.frame
         self._identity = ""
         self._model: MixtureRegressor | None = None
+        self._number = place.text(NUMBER, 0, _NUMBER_MIDDLE, _NUMBER_HEIGHT)
+        self._number.color = colour(palette.SUBDUED)
+        self._region = lru_cache(maxsize=1000)(self._region_of)
 
     def show_model(self, identity: str) -> None:
         """
@@ -70,6 +78,7 @@ class LocalModelMarkers:
         if identity == self._identity:
             return
         self._identity, self._model = identity, None
+        self._region.cache_clear()
         if not identity:
             return
         model = load_snapshot(resolve_allowed(identity, self._directories))
@@ -84,24 +93,32 @@ class LocalModelMarkers:
         self._precisions = np.linalg.inv(self._covariances)
 
     def markers(self, x: FloatArray) -> list[Marker]:
-        """Return the ellipsoids for a state [q, qd, qdd] (3 n_joints,)."""
-        markers = [self._removal()]
+        """Return the number and the ellipsoids for a state [q, qd, qdd] (3 n_joints,)."""
         if self._model is None:
-            return markers
+            return []
         weights = self._model.responsibilities(x[None])[0, : len(self._centres)]
         deviations = x - self._centres
         distances = np.einsum("ki,kij,kj->k", deviations, self._precisions, deviations)
-        for component in np.argsort(distances)[:N_SHOWN]:
-            markers.append(self._ellipsoid(int(component), float(weights[component])))
-        return markers
+        nearest = np.argsort(distances)[:N_SHOWN]
+        self._number.text = f"{len(self._centres)} local models"
+        # RViz forgets those of another model that are too many.
+        return [
+            self._number,
+            *(self._ellipsoid(k, int(nearest[k]), weights) for k in range(len(nearest))),
+        ]
 
-    def _removal(self) -> Marker:
-        """Marker that deletes the ellipsoids of the previous state."""
-        marker = Marker(ns="local models", action=Marker.DELETEALL)
-        marker.header.frame_id = self._frame
-        return marker
+    def _ellipsoid(self, number: int, component: int, weights: FloatArray) -> Marker:
+        message = marker(REACH, number, Marker.SPHERE, self._frame)
+        transform, lengths = self._region(component)
+        message.pose = pose(transform)
+        message.scale.x, message.scale.y, message.scale.z = map(float, lengths)
+        share = np.sqrt(float(weights[component]))
+        rgb = share * np.array(palette.GOOD) + (1.0 - share) * np.array(palette.PLAIN)
+        message.color = colour(rgb, _FAINTEST + share * (_BOLDEST - _FAINTEST))
+        return message
 
-    def _ellipsoid(self, component: int, weight: float) -> Marker:
+    def _region_of(self, component: int) -> tuple[FloatArray, FloatArray]:
+        """Pose (4, 4) and lengths of the axes (3,), m, of a component's ellipsoid."""
         n_joints = self._arm.n_joints
         q = self._centres[component, :n_joints]
         jacobian = self._arm.tool_jacobian(q)
@@ -111,11 +128,5 @@ class LocalModelMarkers:
         # Eigenvectors may form a reflection: make it a rotation.
         transform[:3, :3] = axes * [1.0, 1.0, np.linalg.det(axes)]
         transform[:3, 3] = self._arm.tool_position(q)
-        marker = Marker(ns="local models", id=component, type=Marker.SPHERE, pose=pose(transform))
-        marker.header.frame_id = self._frame
         lengths = 2.0 * np.maximum(_DEVIATIONS * np.sqrt(np.maximum(variances, 0.0)), _SHORTEST)
-        marker.scale.x, marker.scale.y, marker.scale.z = map(float, lengths)
-        share = np.sqrt(weight)
-        rgb = share * np.array(_ACTIVE) + (1.0 - share) * np.array(_NEAR)
-        marker.color = colour((*rgb, _FAINTEST + share * (_BOLDEST - _FAINTEST)))
-        return marker
+        return transform, lengths
