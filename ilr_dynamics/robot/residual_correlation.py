@@ -29,6 +29,7 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.optimize import minimize
 
 from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.blas_threads import one_blas_thread
 
 __all__ = ["ResidualCorrelation", "TorqueCovariance"]
 
@@ -104,6 +105,7 @@ class ResidualCorrelation:
         beyond /= self._scale(states.shape[1])
         return _matern(np.einsum("nmd,nmd->nm", beyond, beyond))[0]
 
+    @one_blas_thread
     def fitted(self, states: FloatArray, torques: list[TorqueCovariance]) -> Self:
         """
         Return the most probable correlation given torques at n states, searched from this one on.
