@@ -43,7 +43,9 @@ class _OneBlasThread(ContextDecorator):
 
     OpenBLAS has one number of threads for the whole process: while one Python thread is inside,
     the products of all others use one thread too. The first to enter saves the number, the last to
-    leave restores it. Entering takes some 10 us, and next to nothing inside another such context.
+    leave restores it, also if a signal's handler raises on the way. Who sets another number
+    meanwhile keeps it; who saves the number meanwhile, as threadpoolctl's limits do in another
+    thread, saves one. Entering takes some 10 us, and next to nothing inside another such context.
     """
 
     def __init__(self) -> None:
@@ -53,13 +55,20 @@ class _OneBlasThread(ContextDecorator):
 
     def __enter__(self) -> Self:
         """Set one thread, if this is the outermost context."""
-        with self._lock:
-            if self._depth == 0:
-                self._before = [library.num_threads for library in _libraries()]
-                for library in _libraries():
-                    _set_threads(library, 1)
-            self._depth += 1
-        return self
+        entered = False
+        try:
+            with self._lock:
+                if self._depth == 0:
+                    self._limit()
+                self._depth += 1
+                entered = True
+            return self
+        except BaseException:
+            # The with statement will not leave what was not entered.
+            with self._lock:
+                self._depth -= entered
+                self._restore()
+            raise
 
     @property
     def spared(self) -> int:
@@ -74,14 +83,34 @@ class _OneBlasThread(ContextDecorator):
         traceback: TracebackType | None,
     ) -> None:
         """Restore the number of threads, if no other context is left."""
-        with self._lock:
-            self._depth -= 1
-            if self._depth > 0:
-                return
-            for library, before in zip(_libraries(), self._before, strict=True):
-                # Another number was set on purpose in the meantime: keep it.
-                if library.num_threads == 1:
-                    _set_threads(library, before)
+        left = False
+        try:
+            with self._lock:
+                self._depth -= 1
+                left = True
+                self._restore()
+        except BaseException:
+            with self._lock:
+                self._depth -= not left
+                self._restore()
+            raise
+
+    def _limit(self) -> None:
+        # What was saved and not yet restored, as two signals came, is what was set before.
+        if not self._before:
+            self._before = [library.num_threads for library in _libraries()]
+        for library in _libraries():
+            _set_threads(library, 1)
+
+    def _restore(self) -> None:
+        """Restore the numbers if no context is left; once more does no harm."""
+        if self._depth > 0:
+            return
+        for library, before in zip(_libraries(), self._before, strict=False):
+            # Another number was set on purpose in the meantime: keep it.
+            if library.num_threads == 1:
+                _set_threads(library, before)
+        self._before = []
 
 
 one_blas_thread = _OneBlasThread()

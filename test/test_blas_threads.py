@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import linecache
 import os
 import subprocess
 import sys
@@ -78,6 +79,61 @@ def test_identified_dynamics_have_one_thread_for_many_samples(monkeypatch):
 def test_threads_come_back_after_an_error():
     with pytest.raises(ValueError, match="inside"), one_blas_thread:
         raise ValueError("inside")
+    assert threads_of_blas() == {2}
+
+
+class RaisedAt:
+    """Raise in the n-th line of entering and leaving, as the handler of a signal may."""
+
+    CODES = tuple(
+        getattr(type(one_blas_thread), name).__code__
+        for name in ("__enter__", "__exit__", "_limit", "_restore")
+    )
+
+    def __init__(self, n):
+        self.left = n
+
+    def __call__(self, frame, event, _):
+        if frame.f_code not in self.CODES:
+            return None
+        # Python looks for signals after calls: not before `try`, nor between a lock and its block.
+        line = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
+        if event == "line" and not line.startswith(("entered =", "left =", "try:", "with")):
+            self.left -= 1
+            if self.left == 0:
+                raise KeyboardInterrupt
+        return self
+
+    def run(self):
+        """Whether anything was raised at all."""
+        sys.settrace(self)
+        try:
+            with one_blas_thread:
+                pass
+        except KeyboardInterrupt:
+            return True
+        finally:
+            sys.settrace(None)
+        return False
+
+
+def test_threads_come_back_wherever_a_signal_interrupts():
+    lines = 0
+    while RaisedAt(lines + 1).run():
+        lines += 1
+        assert threads_of_blas() == {2}, f"after line {lines}"
+        with one_blas_thread:
+            assert threads_of_blas() == {1}
+        assert threads_of_blas() == {2}
+    assert lines > 10
+
+
+def test_a_number_that_was_not_restored_is_restored_the_next_time():
+    """Two signals, the second while the first one's damage is mended."""
+    one_blas_thread._limit()
+    assert threads_of_blas() == {1}
+    with one_blas_thread:
+        pass
     assert threads_of_blas() == {2}
 
 

@@ -5,7 +5,8 @@
 # It is the ROS 2 of the calling shell or, where none is sourced, the wheels in .venv; .venv also
 # holds what ROS 2 does not bring.
 
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# One name for a checkout that several links lead to; cd would look in CDPATH, too.
+root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 venv=$root/.venv
 
 # An outer `make -j` would hand its job server to the compilers.

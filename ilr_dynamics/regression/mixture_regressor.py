@@ -61,8 +61,8 @@ class MixtureRegressor(FittedMixture, Estimator):
     Parameters
     ----------
     n_components
-        How many components one call of `fit` or `partial_fit` may open. Those not needed are
-        closed again.
+        How many components one call of `fit` or `partial_fit` may open. Those that stay empty are
+        closed again; with `BatchInference.merge` those that are better one than two are merged.
     prior
         Base distribution of the components; None: that of the class, with its defaults.
     features, degree

@@ -29,6 +29,7 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.optimize import minimize
 
 from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.blas_threads import one_blas_thread
 from ilr_dynamics.regression.shared.matern import (
     correlation,
     correlation_and_slope,
@@ -103,6 +104,7 @@ class ResidualCorrelation:
         """Correlation rho (n, m) of states (n, 2 d) with the nearest state of boxes (m, 2 d)."""
         return correlation_with_boxes(states, centres, extents, self._scale(states.shape[1]))
 
+    @one_blas_thread
     def fitted(self, states: FloatArray, torques: list[TorqueCovariance]) -> Self:
         """
         Return the most probable correlation given torques at n states, searched from this one on.

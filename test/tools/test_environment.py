@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Stand-ins for packages of others are for machines that lack these."""
+"""What the tools of a checkout find: its folder, a Python, and packages of others."""
 
 from __future__ import annotations
 
@@ -47,3 +47,34 @@ def test_setup_refuses_arguments_that_it_does_not_know():
     )
     assert refused.returncode == 1
     assert "found the argument '--tests'; expected none, or --test" in refused.stderr
+
+
+def test_checkout_has_one_name_whichever_link_leads_to_it(tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(ROOT)
+    question = 'cd "$1" && source tools/environment.sh && printf %s "$root"'
+    asked = subprocess.run(
+        ["bash", "-c", question, "_", link],
+        # Where cd would look for `tools` first, and say where it found it.
+        env={**os.environ, "CDPATH": f".:{tmp_path}"},
+        capture_output=True,
+        text=True,
+    )
+    assert asked.stdout == str(ROOT.resolve()), asked.stderr
+
+
+def test_python_that_does_not_run_is_named(tmp_path):
+    python = tmp_path / "python3.12"
+    python.write_text("#!/bin/sh\necho 'pyenv: python3.12: command not found' >&2\nexit 127\n")
+    python.chmod(0o755)
+    refused = subprocess.run(
+        [ROOT / "tools" / "setup"],
+        env={**os.environ, "PYTHON": str(python)},
+        capture_output=True,
+        text=True,
+        timeout=60.0,
+    )
+    assert refused.returncode == 1
+    reason, advice = refused.stderr.splitlines()
+    assert reason == f"setup: '{python}' does not run: pyenv: python3.12: command not found"
+    assert advice.startswith("setup: Name a Python that does")

@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,7 +30,8 @@ case "$1 $2" in
 esac
 """
 pytestmark = pytest.mark.skipif(
-    shutil.disk_usage("/tmp").free < 2e9, reason="the set-up refuses a disk that is nearly full"
+    shutil.disk_usage(tempfile.gettempdir()).free < 2e9,
+    reason="the set-up refuses a disk that is nearly full",
 )
 
 

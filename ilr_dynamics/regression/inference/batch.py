@@ -59,8 +59,10 @@ class BatchInference(Inference):
     ----------
     merge
         Whether to merge components where that raises the bound. It finds the number of pieces of
-        a relation that truly consists of pieces. A smooth relation is better left to components
-        that overlap. Upper components of a hierarchy are merged in any case: their sharing slopes
+        a relation that truly consists of pieces, and makes the number of components that `fit` may
+        open a matter of time alone: without it many components with few samples each are worse
+        than fewer. A smooth relation of few inputs is better left to components that overlap.
+        Upper components of a hierarchy are merged in any case: their sharing slopes
         is what a hierarchy is for.
     """
 
