@@ -28,11 +28,12 @@ from scipy.linalg import solve_triangular
 
 from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.blas_threads import one_blas_thread
-from ilr_dynamics.exceptions import NotFittedError
+from ilr_dynamics.exceptions import InvalidParameterError, NotFittedError
 from ilr_dynamics.regression.linear_global_model import LinearGlobalModel
 from ilr_dynamics.regression.shared.global_model import GlobalPrediction
 from ilr_dynamics.regression.shared.kernel_search import Kernel, most_probable_kernel
 from ilr_dynamics.regression.shared.matern import correlation
+from ilr_dynamics.regression.shared.validation import check_integer
 
 __all__ = ["GaussianProcessGlobalModel"]
 
@@ -42,6 +43,8 @@ N_SEARCHED = 500
 N_CANDIDATES = 2000
 # An input is not added if this share of the process at it is all that the others leave.
 LEAST_LEFT = 1e-3
+# Inducing inputs that fit into a machine: their covariance has 8 bytes for each pair.
+MOST_INDUCING = 20_000
 # Rows predicted at a time: bounds the memory of arrays over rows and inducing inputs.
 BLOCK_ROWS = 1024
 
@@ -77,6 +80,14 @@ class GaussianProcessGlobalModel(LinearGlobalModel):
     # Straight lines are a worse description than the process, however many there are of them.
     learns_residual = True
 
+    def __post_init__(self) -> None:
+        """Check the number; InvalidParameterError."""
+        check_integer(self.max_inducing, "max_inducing", 1)
+        if self.max_inducing > MOST_INDUCING:
+            raise InvalidParameterError(
+                f"max_inducing must be at most {MOST_INDUCING}, got {self.max_inducing}"
+            )
+
     def updated(self, X: FloatArray, Y: FloatArray, weights: FloatArray) -> Self:
         """Return what is known after further samples."""
         with one_blas_thread:
@@ -99,7 +110,7 @@ class GaussianProcessGlobalModel(LinearGlobalModel):
 
     def discounted(self, factor: float) -> Self:
         """Return what is left if earlier samples weigh `factor` as much."""
-        if factor == 0.0:
+        if factor == 0.0 or self.scatter is None:
             return type(self)(max_inducing=self.max_inducing)
         return super().discounted(factor)
 
@@ -132,8 +143,10 @@ class GaussianProcessGlobalModel(LinearGlobalModel):
     def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> Self:
         """From `arrays`; ValueError if they do not fit together."""
         limit = np.asarray(arrays["max_inducing"])
-        if limit.shape != () or not 1.0 <= limit <= 1e5:
-            raise ValueError(f"max_inducing of a Gaussian process must be 1 to 1e5, got {limit}")
+        if limit.shape != () or not 1.0 <= limit <= MOST_INDUCING or limit % 1.0 != 0.0:
+            raise ValueError(
+                f"max_inducing must be a number from 1 to {MOST_INDUCING}, got {limit}"
+            )
         if "inducing" not in arrays:
             return cls(max_inducing=int(limit))
         inducing, lengths, shares = (arrays[name] for name in ("inducing", "lengths", "shares"))
@@ -141,7 +154,9 @@ class GaussianProcessGlobalModel(LinearGlobalModel):
         if inducing.ndim != 2 or inducing.shape[1] != m or not np.all(np.isfinite(inducing)):
             raise ValueError(f"inducing inputs must be finite, of shape (k, {m})")
         for name, values, shape in (("lengths", lengths, (m,)), ("shares", shares, (3,))):
-            if values.shape != shape or not np.all((values >= 0.0) & np.isfinite(values)):
+            positive = values[:2] if name == "shares" else values
+            sound = np.all((values >= 0.0) & np.isfinite(values)) and np.all(positive > 0.0)
+            if values.shape != shape or not sound:
                 raise ValueError(f"{name} of a Gaussian process must be positive, {shape}")
         kernel = Kernel(np.asarray(lengths), float(shares[0]), float(shares[1]))
         linear = cls._with_sums_of(arrays, len(inducing))
@@ -180,8 +195,9 @@ class GaussianProcessGlobalModel(LinearGlobalModel):
         spread = np.einsum("np,np->n", points @ self._spread_form, points)
         assert self.kernel is not None
         factor = 1.0 + (1.0 - self.left) / self.kernel.noise + spread
-        # At least this but for rounding, as the features cannot hold more than the process.
-        return self._mean(points), np.maximum(factor, 1.0 - self.left / self.kernel.noise)
+        # Where the features leave less than on the whole, the noise that was found is still there:
+        # it is one for all inputs, and the fit does not pass through the inducing ones.
+        return self._mean(points), np.maximum(factor, 1.0)
 
     def _mean(self, points: FloatArray) -> FloatArray:
         assert self.outputs is not None
