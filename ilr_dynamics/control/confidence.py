@@ -84,7 +84,9 @@ class ConfidenceGate:
             self.unseen_refused - self.unseen_trusted
         )
         by_spread = ((self.std_refused - std) / (self.std_refused - self.std_trusted)).min()
-        return max(0.0, min(1.0, by_weight, float(by_spread)))
+        # NumPy's minimum is NaN if one of both is, and nothing but 0 is left of that by these:
+        # what is not known is not trusted.
+        return max(0.0, min(float(np.minimum(by_weight, by_spread)), 1.0))
 
     def shares(
         self,
@@ -109,4 +111,5 @@ class ConfidenceGate:
         if fallback_error is None:
             return np.full(std.shape, bound)
         known = fallback_error * fallback_error
-        return np.asarray(np.minimum(known / (known + doubt * doubt), bound))
+        # Of NaN and 0, fmax takes 0.
+        return np.asarray(np.fmax(np.minimum(known / (known + doubt * doubt), bound), 0.0))

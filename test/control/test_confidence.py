@@ -52,6 +52,23 @@ def test_shares_are_those_that_err_least():
 
 
 @pytest.mark.parametrize(
+    ("unseen", "std", "doubt", "error", "trusted"),
+    [
+        (np.nan, [0.1, 0.1], [0.1, 0.1], [1.0, 1.0], [False, False]),
+        (0.0, [np.nan, 0.1], [0.1, 0.1], [1.0, 1.0], [False, False]),
+        (0.0, [0.1, 0.1], [np.nan, 0.1], [1.0, 1.0], [False, True]),
+        (0.0, [0.1, 0.1], [0.1, 0.1], [1.0, np.nan], [True, False]),
+        (np.nan, [0.1, 0.1], [0.1, 0.1], None, [False, False]),
+    ],
+)
+def test_what_is_not_known_is_not_trusted(unseen, std, doubt, error, trusted):
+    error = None if error is None else np.array(error)
+    shares = GATE.shares(unseen, np.array(std), np.array(doubt), error)
+    np.testing.assert_array_equal(shares > 0.9, trusted)
+    np.testing.assert_array_equal(shares == 0.0, np.logical_not(trusted))
+
+
+@pytest.mark.parametrize(
     ("arguments", "text"),
     [
         ((0.5, 0.5, [1.0], [2.0]), "expected 0 <= unseen_trusted < unseen_refused <= 1"),
