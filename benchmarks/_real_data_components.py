@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of ILR, else as it is measured there, against its number of components."""
+"""Errors of ILR in the benchmark's configuration against its number of components."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from scipy.linalg import solve_triangular
 from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.blas_threads import one_blas_thread
 from ilr_dynamics.exceptions import InvalidParameterError, NotFittedError
-from ilr_dynamics.regression.linear_global_model import LinearGlobalModel
+from ilr_dynamics.regression.linear_global_model import BLOCK_ROWS, LinearGlobalModel
 from ilr_dynamics.regression.shared.global_model import GlobalPrediction
 from ilr_dynamics.regression.shared.kernel_search import Kernel, most_probable_kernel
 from ilr_dynamics.regression.shared.matern import correlation
@@ -41,12 +41,11 @@ __all__ = ["GaussianProcessGlobalModel"]
 N_SEARCHED = 500
 # Samples of each call among which inducing inputs are chosen.
 N_CANDIDATES = 2000
-# An input is not added if this share of the process at it is all that the others leave.
-LEAST_LEFT = 1e-3
+# An input is not added if this share of the noise is all that the others leave of the process
+# there: the samples could not tell.
+LEAST_LEFT = 0.1
 # Inducing inputs that fit into a machine: their covariance has 8 bytes for each pair.
 MOST_INDUCING = 20_000
-# Rows predicted at a time: bounds the memory of arrays over rows and inducing inputs.
-BLOCK_ROWS = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +208,12 @@ class GaussianProcessGlobalModel(LinearGlobalModel):
         m = candidates.shape[1]
         known = np.zeros((0, m)) if self.inducing is None else self.inducing
         lengths = self.kernel.lengths
-        added = _pivots(known / lengths, candidates / lengths, self.max_inducing - len(known))
+        added = _pivots(
+            known / lengths,
+            candidates / lengths,
+            self.max_inducing - len(known),
+            LEAST_LEFT * self.kernel.noise,
+        )
         scatter = self.scatter
         if scatter is not None:
             # Where these inputs are new, the features that they add were all but 0 of samples so
@@ -260,11 +264,12 @@ class GaussianProcessGlobalModel(LinearGlobalModel):
         return self._inverse_factor.T @ form @ self._inverse_factor
 
 
-def _pivots(known: FloatArray, candidates: FloatArray, n: int) -> list[int]:
+def _pivots(known: FloatArray, candidates: FloatArray, n: int, least_left: float) -> list[int]:
     """
     Choose at most n of the candidates (c, m), in units of the lengths, by pivoted Cholesky.
 
-    Each is the one of which those before it, and the known ones (k, m), leave most.
+    Each is the one of which those before it, and the known ones (k, m), leave most, as long as
+    that is more than `least_left` of the process.
     """
     left = np.ones(len(candidates))
     rows = np.zeros((0, len(candidates)))
@@ -277,7 +282,7 @@ def _pivots(known: FloatArray, candidates: FloatArray, n: int) -> list[int]:
     chosen: list[int] = []
     for row in range(n_known, n_known + n):
         pivot = int(np.argmax(left))
-        if left[pivot] < LEAST_LEFT:
+        if left[pivot] <= least_left:
             break
         rho = correlation(candidates[pivot : pivot + 1], candidates)[0]
         rows[row] = (rho - rows[:row, pivot] @ rows[:row]) / np.sqrt(left[pivot])

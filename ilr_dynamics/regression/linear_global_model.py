@@ -25,6 +25,8 @@ __all__ = ["LinearGlobalModel"]
 # A slope of one standard unit is expected, give or take ten; the noise is worth two samples.
 SLOPE_PRECISION = 1e-2
 NOISE_STRENGTH = 2.0
+# Rows of which regressors are held at a time: bounds the memory.
+BLOCK_ROWS = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,10 +67,14 @@ class LinearGlobalModel(GlobalModel):
     def with_sums(self, X: FloatArray, Y: FloatArray, weights: FloatArray) -> Self:
         """Add samples to the sums."""
         assert self.outputs is not None
-        Z = np.concatenate([self._regressors(X), self.outputs.transform(Y)], axis=1)
-        scatter = (weights[:, None] * Z).T @ Z
-        if self.scatter is not None:
-            scatter = scatter + self.scatter
+        scatter = self.scatter
+        for start in range(0, len(X), BLOCK_ROWS):
+            rows = slice(start, start + BLOCK_ROWS)
+            Z = np.concatenate(
+                [self._regressors(X[rows]), self.outputs.transform(Y[rows])], axis=1
+            )
+            added = (weights[rows, None] * Z).T @ Z
+            scatter = added if scatter is None else scatter + added
         return replace(self, scatter=scatter)
 
     def discounted(self, factor: float) -> Self:

@@ -34,8 +34,8 @@ def samples(n, seed=0, low=-2.0, high=2.0):
 
 @pytest.fixture(scope="module")
 def informed():
-    X, Y = samples(500)
-    return GaussianProcessGlobalModel().updated(X, Y, np.ones(500))
+    X, Y = samples(1500)
+    return GaussianProcessGlobalModel().updated(X, Y, np.ones(1500))
 
 
 def test_it_is_the_gaussian_process_if_all_inputs_are_inducing_ones():
@@ -67,9 +67,7 @@ def test_a_function_is_found_and_intervals_cover_new_samples(informed):
     assert np.all(np.sqrt(np.mean((prediction.mean - function(X)) ** 2, axis=0)) < 0.4 * NOISE)
     std = np.sqrt(np.diagonal(informed.noise_shape) * prediction.factor[:, None])
     inside = np.abs(Y - prediction.mean) < t.ppf(0.95, informed.dof) * std
-    # Where the features leave less than on the whole the spread is that of the whole: too wide
-    # there, by what they leave, which is less than the noise.
-    assert np.all((inside.mean(axis=0) > 0.87) & (inside.mean(axis=0) < 0.96))
+    np.testing.assert_allclose(inside.mean(axis=0), 0.9, atol=0.03)
     np.testing.assert_allclose(informed.expected(X), prediction.mean, rtol=1e-12)
 
 
@@ -113,7 +111,7 @@ def test_a_sample_of_no_weight_is_none():
     np.testing.assert_allclose(found.mean, expected.predict(X_new).mean, rtol=1e-6)
 
 
-def test_the_sum_of_outputs_that_hardly_vary_is_no_trouble():
+def test_an_output_that_never_changes_is_no_trouble():
     X, _ = samples(50)
     model = GaussianProcessGlobalModel().updated(X, np.ones((50, 1)), np.ones(50))
     np.testing.assert_allclose(model.predict(X).mean, 1.0, atol=1e-6)

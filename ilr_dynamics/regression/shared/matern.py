@@ -20,7 +20,7 @@ def correlation(points: FloatArray, others: FloatArray) -> FloatArray:
     """Correlation (n, k) between points (n, m) and others (k, m), in units of the lengths."""
     squared = np.sum(points**2, axis=1)[:, None] + np.sum(others**2, axis=1)
     squared -= 2.0 * (points @ others.T)
-    return correlation_and_slope(np.maximum(squared, 0.0, out=squared))[0]
+    return _correlation(np.sqrt(3.0 * np.maximum(squared, 0.0, out=squared)))
 
 
 def correlation_with_boxes(
@@ -41,7 +41,7 @@ def correlation_with_boxes(
     beyond -= extents
     np.maximum(beyond, 0.0, out=beyond)
     beyond /= lengths
-    return correlation_and_slope(np.einsum("nkm,nkm->nk", beyond, beyond))[0]
+    return _correlation(np.sqrt(3.0 * np.einsum("nkm,nkm->nk", beyond, beyond)))
 
 
 def correlation_and_slope(squared: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -49,3 +49,7 @@ def correlation_and_slope(squared: FloatArray) -> tuple[FloatArray, FloatArray]:
     root = np.sqrt(3.0 * squared)
     decay = np.exp(-root)
     return (1.0 + root) * decay, 3.0 * decay
+
+
+def _correlation(root: FloatArray) -> FloatArray:
+    return np.asarray((1.0 + root) * np.exp(-root))
