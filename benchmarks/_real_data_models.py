@@ -31,8 +31,8 @@ __all__ = ["OURS", "GlobalModelMaker", "Model", "Ours", "global_model_maker", "m
 
 GlobalModelMaker = Callable[[], GlobalModel]
 
-# One configuration for all sets, chosen by tune.py: plain defaults with many components, which are
-# merged where that raises the bound, and calibrated.
+# One configuration for all sets, among the best of tune.py's grid: plain defaults with many
+# components, which are merged where that raises the bound, and calibrated.
 CONFIGURATION = {
     "n_components": 1500,
     "calibration_share": 0.03,
