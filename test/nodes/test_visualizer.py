@@ -67,6 +67,11 @@ class Bench:
                     found[marker.id] = marker
         return [found[number] for number in sorted(found)]
 
+    def forget(self) -> None:
+        """Forget what was seen."""
+        for messages in self.seen.values():
+            messages.clear()
+
     def texts(self, namespace: str) -> list[str]:
         """What is written in a namespace."""
         return [marker.text for marker in self.newest(namespace)]
@@ -107,9 +112,17 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def bench(folder):
+def shared_bench(folder):
     with running(f'files.directories:=["{folder}"]') as bench:
         yield bench
+
+
+@pytest.fixture
+def bench(shared_bench):
+    """Start the motion anew, and forget what another test has seen."""
+    shared_bench.cycle = 0
+    shared_bench.forget()
+    return shared_bench
 
 
 @contextmanager
@@ -174,7 +187,7 @@ def test_trails_are_among_the_markers(bench):
 
 def test_state_and_torques_are_shown_as_the_controller_tells(bench):
     bench.model = "elsewhere"
-    bench.show_until(lambda: "gate 75 %" in bench.texts("status"))
+    bench.show_until(lambda: "elsewhere" in bench.texts("status"))
     mode, controller, model, error, gate, loop = bench.texts("status")
     assert (mode, controller, model) == ("TRACKING", "learned + PD", "elsewhere")
     assert re.fullmatch(r"error \d+(\.\d)? mm", error)
@@ -194,6 +207,7 @@ def test_state_and_torques_are_shown_as_the_controller_tells(bench):
 def test_what_does_not_change_comes_about_once_a_second(bench):
     bench.show_until(lambda: set(JOINTS) <= set(bench.texts("torque scale")))
     assert any(text.startswith("orange") for text in bench.texts("legend"))
+    bench.show_until(lambda: len(bench.seen["markers"]) >= 30)
     recent = bench.seen["markers"][-30:]
     with_names = [p for p in recent if any(m.ns == "torque scale" for m in p.markers)]
     assert len(with_names) < 0.5 * len(recent)
@@ -202,7 +216,10 @@ def test_what_does_not_change_comes_about_once_a_second(bench):
 def test_local_models_near_the_state_are_shown(bench, folder):
     path = folder / "model.npz"
     known_model().save(path)
-    bench.cycle, bench.model = 0, str(path)
+    bench.model = str(path)
+    # What is on its way may still be of another test's model or place.
+    bench.show_until(lambda: path.name in bench.texts("status"))
+    bench.forget()
     bench.show_until(lambda: bench.newest("local models (reach)"))
     ellipsoids = bench.newest("local models (reach)")
     # At most eight of them; the same names come again, so that no others remain.
@@ -223,7 +240,7 @@ def test_the_whole_picture(bench, folder):
     bench.show_until(lambda: bench.newest("local models (reach)"))
     # Back to where the desired motion starts.
     bench.cycle = 0
-    bench.seen["markers"].clear()
+    bench.forget()
     bench.show_until(lambda: bench.cycle > 30 and bench.newest("legend"))
     view = read_view(CONFIG / "wam_tracking.rviz", (640, 400))
     published = {m.ns for p in bench.seen["markers"] for m in p.markers}
@@ -258,7 +275,7 @@ def test_pictures_come_no_faster_than_asked(bench):
     # First what has been waiting here.
     start = time.monotonic()
     bench.show_until(lambda: time.monotonic() > start + 1.0)
-    bench.seen["markers"].clear()
+    bench.forget()
     start = time.monotonic()
     bench.show_until(lambda: len(bench.seen["markers"]) >= 40)
     # At the rate by default, and ten that a queue may have held.
@@ -278,14 +295,14 @@ def test_nothing_is_listened_to_while_nobody_looks(folder):
             bench.node.destroy_subscription(subscription)
         bench.show_until(lambda: listeners() == 0)
         bench.look()
-        bench.seen["markers"].clear()
+        bench.forget()
         bench.show_until(lambda: bench.newest("torque bars") and bench.newest("arm"))
 
 
 def test_the_arm_may_be_left_to_a_robot_model():
     with running("arm_markers:=false") as bench:
         bench.show_until(lambda: bench.newest("torque bars"))
-        bench.seen["markers"].clear()
+        bench.forget()
         bench.show_until(lambda: len(bench.seen["markers"]) >= 3)
         assert bench.newest("desired path")
         assert not bench.newest("arm")
@@ -294,13 +311,13 @@ def test_the_arm_may_be_left_to_a_robot_model():
 def test_silence_of_the_controller_is_told():
     with running("arm_markers:=false") as bench:
         bench.show_until(lambda: "TRACKING" in bench.texts("status"))
-        bench.seen["markers"].clear()
+        bench.forget()
         deadline = time.monotonic() + 60.0
         # Nothing is published meanwhile.
         while bench.texts("status")[:1] != ["NO REPORTS"]:
             assert time.monotonic() < deadline
             bench.executor.spin_once(timeout_sec=0.1)
-        bench.seen["markers"].clear()
+        bench.forget()
         while len(bench.seen["markers"]) < 20:
             assert time.monotonic() < deadline
             bench.executor.spin_once(timeout_sec=0.1)
