@@ -23,19 +23,19 @@ _PICTURES = ("visualizer", "rviz")
 @dataclass(frozen=True)
 class Argument:
     """
-    Argument of a launch file.
+    Argument of a launch file; the fields are those of launch's ``DeclareLaunchArgument``.
 
     Attributes
     ----------
     name : str
-    default : str
+    default_value : str
     description : str
     choices : tuple of str or None
         What it may be; None: anything.
     """
 
     name: str
-    default: str
+    default_value: str
     description: str
     choices: tuple[str, ...] | None = None
 

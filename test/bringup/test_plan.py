@@ -20,7 +20,7 @@ NEEDED = {"inverse_dynamics", "wam_simulator"}
 
 
 def plan(*, installed=RVIZ, outer="", **given: str):
-    defaults = {argument.name: argument.default for argument in arguments(CONFIG)}
+    defaults = {argument.name: argument.default_value for argument in arguments(CONFIG)}
     assert given.keys() <= defaults.keys()
     return make_plan(defaults | given, CONFIG, installed, outer)
 
@@ -198,14 +198,14 @@ def test_every_argument_is_described():
     known = arguments(CONFIG)
     assert all(argument.description.endswith(".") for argument in known)
     for argument in known:
-        assert argument.choices is None or argument.default in argument.choices
+        assert argument.choices is None or argument.default_value in argument.choices
 
 
 def test_two_arms_have_nothing_in_common_but_what_is_given(tmp_path):
     file = tmp_path / "arm.yaml"
     text = f"{{ros__parameters: {{files: {{directories: [{tmp_path}]}}}}}}"
     file.write_text(f"/**/recorder: {text}")
-    given = {argument.name: argument.default for argument in arguments_of_two_arms(CONFIG)}
+    given = {argument.name: argument.default_value for argument in arguments_of_two_arms(CONFIG)}
     given |= {"record": str(tmp_path / "run1"), "lock_step": "true", "params_file": str(file)}
     left, right = (plan(**of_arm).programs for of_arm in of_each_arm(given))
     assert not {program.node for program in left} & {program.node for program in right}
