@@ -38,6 +38,8 @@ MODEL = RigidBodyModel(load_description("wam4"))
 POSTURE = np.array([0.3, 0.7, 0.1, 1.8])
 # Of the first joint's desired position, rad a state.
 SPEED = 0.01
+# Messages that may wait here.
+QUEUE = 10
 FEEDFORWARD, PD = np.array([10.0, -40.0, 5.0, 60.0]), np.array([-3.0, 4.0, 0.5, 0.0])
 
 
@@ -55,11 +57,12 @@ class Bench:
         self.cycle = 0
         self.speed = SPEED
         self.model = ""
+        self.starts = 0
 
     def look(self) -> None:
         for name, messages in self.seen.items():
             kind = MarkerArray if name == "markers" else Path
-            self.node.create_subscription(kind, f"/visualizer/{name}", messages.append, 10)
+            self.node.create_subscription(kind, f"/visualizer/{name}", messages.append, QUEUE)
 
     def newest(self, namespace: str) -> list[Marker]:
         """Markers of a kind as RViz would have them."""
@@ -69,6 +72,13 @@ class Bench:
                 if marker.ns == namespace and marker.action == Marker.ADD:
                     found[marker.id] = marker
         return [found[number] for number in sorted(found)]
+
+    def start_anew(self) -> None:
+        """Begin the motion again, until pictures show it; forget all that was seen before."""
+        self.starts += 1
+        self.cycle, self.speed, self.model = 0, SPEED, f"start {self.starts}"
+        self.show_until(lambda: self.model in self.texts("status"))
+        self.forget()
 
     def forget(self) -> None:
         """Forget what was seen."""
@@ -122,9 +132,8 @@ def shared_bench(folder):
 
 @pytest.fixture
 def bench(shared_bench):
-    """Start the motion anew, and forget what another test has seen."""
-    shared_bench.cycle, shared_bench.speed = 0, SPEED
-    shared_bench.forget()
+    """Motion that starts anew, and pictures of it alone."""
+    shared_bench.start_anew()
     return shared_bench
 
 
@@ -164,7 +173,8 @@ def test_tool_marker_stands_at_the_tool_point(bench):
 @pytest.mark.parametrize("name", ["desired", "measured"])
 def test_path_follows_the_tool_point(bench, name):
     paths = bench.seen[f"{name}_path"]
-    bench.show_until(lambda: paths and len(paths[-1].poses) >= 5)
+    # More than the queue may have held of another motion.
+    bench.show_until(lambda: len(paths) > QUEUE and len(paths[-1].poses) >= 5)
     points = np.array([point(stamped.pose.position) for stamped in paths[-1].poses])
     expected = MODEL.tool_position(POSTURE)
     np.testing.assert_allclose(points[:, 2], expected[2], atol=1e-9)
@@ -328,10 +338,11 @@ def test_silence_of_the_controller_is_told():
         while bench.texts("status")[:1] != ["NO REPORTS"]:
             assert time.monotonic() < deadline
             bench.executor.spin_once(timeout_sec=0.1)
-        bench.forget()
-        while len(bench.seen["markers"]) < 20:
-            assert time.monotonic() < deadline
-            bench.executor.spin_once(timeout_sec=0.1)
-        # RViz forgets the rest.
-        assert not bench.newest("torque bars")
-        assert not bench.newest("desired point and gate")
+        # RViz forgets the rest. On a busy machine reports may come late, and are shown once more.
+        while True:
+            bench.forget()
+            while len(bench.seen["markers"]) < 20:
+                assert time.monotonic() < deadline
+                bench.executor.spin_once(timeout_sec=0.1)
+            if not bench.newest("torque bars") and not bench.newest("desired point and gate"):
+                break
