@@ -184,9 +184,7 @@ def read_annotations(
     return {} if metadata is None else metadata.annotations
 
 
-def storage_files(
-    uri: str | Path, directories: Sequence[str | Path] | None = None
-) -> list[Path]:
+def storage_files(uri: str | Path, directories: Sequence[str | Path] | None = None) -> list[Path]:
     """Return the paths of a bag's files of messages, in order; errors as of `read_annotations`."""
     path = _existing_bag(uri, directories)
     if not path.is_dir():

@@ -25,7 +25,7 @@ def bag_digest(
     """
     Return the SHA-256 of the content of a bag's files of messages.
 
-    Its metadata do not count, so that a folder and its only file are one bag, also after a reindex.
+    Its metadata do not count: a folder and its only file are one bag, also after a reindex.
 
     Parameters
     ----------
