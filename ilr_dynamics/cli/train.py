@@ -86,7 +86,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"train: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("train: interrupted; the same command goes on where it was", file=sys.stderr)
+        print(
+            "train: interrupted; the same command goes on after what was learned", file=sys.stderr
+        )
         return INTERRUPTED
     return 0
 

@@ -58,7 +58,7 @@ def learned_recordings(metadata: Mapping[str, Any]) -> dict[str, LearnedRecordin
             )
             for digest, values in metadata.get(LEARNED, {}).items()
         }
-    except (LookupError, TypeError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise ValueError(f"{LEARNED} is not of the form that models remember") from error
 
 

@@ -41,7 +41,8 @@ class LearningReport:
     gains : dict of str to (float or None)
         The same of every recording of the job, by URI.
     worse : bool
-        Whether the second error is larger, with joints weighted by the model's torque scales.
+        Whether the second error is larger, with joints weighted by the model's torque scales: of
+        the newest recording, as these errors.
     implausible : str
         Reason why the recorded torques cannot be those of the arm; empty if they can.
     unsettled : str

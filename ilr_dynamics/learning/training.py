@@ -158,7 +158,8 @@ def prepare_training(
         notes.append(f"begins anew: it had learned {', '.join(gone)}, which changed or is gone")
         model, new = None, {}
     elif new:
-        notes.append(f"goes on after {len(new)} recordings that it had learned: {unfinished.path}")
+        count = f"{len(new)} of {len(recordings) - len(old)}"
+        notes.append(f"goes on after what it had learned, {count}: {unfinished.path}")
     left = {d: uri for d, uri in recordings.items() if d not in before and d not in new}
     former = {entry.path for entry in before.values()}
     return Training(

@@ -138,10 +138,10 @@ def _worse(report: LearningReport) -> str:
         for error in (report.error_before, report.error_after)
     )
     *_, newest = report.gains
-    recording = "the recording" if len(report.gains) == 1 else newest
+    which = f"{newest}: " if len(report.gains) > 1 else ""
     return (
-        f"the new model is worse on the newest tenth of {recording}, when fitted without it: "
-        f"mean squared torque errors of {after} Nm^2 instead of {before}; "
+        f"{which}the new model is worse on the newest tenth of the recording, when fitted without "
+        f"it: mean squared torque errors of {after} Nm^2 instead of {before}; "
         "expected none above, or accept_worse to be set"
     )
 

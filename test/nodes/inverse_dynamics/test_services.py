@@ -184,7 +184,8 @@ def test_action_reports_progress(arm, recording, tmp_path):
     assert arm.set_parameters(learning__n_components=20).successful
     stages = []
     client = ActionClient(arm.node, Learn, f"{NAME}/learn")
-    goal = Learn.Goal(bag_uri=recording, snapshot_uri=str(tmp_path / "model.npz"))
+    folder, snapshot = Path(recording).parent, str(tmp_path / "model.npz")
+    goal = Learn.Goal(bag_uri=f"{folder}/*", snapshot_uri=snapshot)
     assert client.wait_for_server(timeout_sec=60.0)
     handle = arm.wait(
         client.send_goal_async(goal, lambda message: stages.append(message.feedback.stage))
