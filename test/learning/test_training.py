@@ -4,12 +4,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
+import tempfile
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ilr_dynamics.exceptions import (
     FileAccessError,
@@ -136,6 +141,25 @@ def test_a_training_that_was_stopped_goes_on_without_loss(
     training.unfinished.remove()
 
 
+@settings(max_examples=4)
+@given(st.lists(st.floats(0.0, 0.8), max_size=3))
+def test_a_training_may_be_stopped_anywhere_and_often(
+    recorded, small_settings, uninterrupted, stops
+):
+    with tempfile.TemporaryDirectory() as folder:
+        for stop_at in [*stops, 1.0]:
+
+            def stop(stage, fraction, bound, stop_at=stop_at):
+                if fraction > stop_at:
+                    raise Stop
+
+            with contextlib.suppress(Stop):
+                training = prepare_training([str(recorded)], small_settings, None, Path(folder))
+                model, report = learn_recordings(training, small_settings, stop)
+    np.testing.assert_array_equal(model.statistics_, uninterrupted[0].statistics_)
+    assert model.metadata_ == uninterrupted[0].metadata_
+
+
 def stop_after_half(stage, fraction, bound):
     if fraction > 0.6:
         raise Stop
@@ -168,14 +192,14 @@ def test_another_training_does_not_go_on_with_it(runs, train, small_settings, tm
     snapshot = tmp_path / "old.npz"
     other = replace(small_settings, model={"n_components": 5, "random_state": 0})
     load_snapshot(kept).save(snapshot, {**load_snapshot(kept).metadata_, "learned": {}})
-    for patterns, settings, options in (
+    for patterns, chosen, options in (
         ([f"{runs}/*"], small_settings, {}),
         ([str(runs)], other, {}),
         ([str(runs)], small_settings, {"accept_worse": True}),
         ([str(runs)], small_settings, {"snapshot": snapshot}),
     ):
         snapshot_of = options.pop("snapshot", None)
-        training = prepare_training(patterns, settings, snapshot_of, tmp_path, **options)
+        training = prepare_training(patterns, chosen, snapshot_of, tmp_path, **options)
         assert (training.learned, training.notes, len(training.candidates)) == ({}, (), 3)
     kept.write_bytes(kept.read_bytes()[:-100])
     assert len(prepare_training([str(runs)], small_settings, None, tmp_path).candidates) == 3
