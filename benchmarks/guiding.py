@@ -3,10 +3,11 @@
 """
 Guiding by hand: the force that moves the tool, with the learned and with the analytic model.
 
-The arm learns from its own eights. Then, in drawn postures around the resting one, it is guided
-as the node does it by the arm's parameter file, in lock-step with the simulated arm. A force in a
-drawn direction pulls at the tool; the smallest that moves the tool by 3 cm within a second is
-found by bisection. And nobody touches the arm for two seconds.
+The arm learns from its own eights. Then, in postures drawn from these, it is guided as the node
+does it by the arm's parameter file, in lock-step with the simulated arm. A force in a drawn
+direction pulls at the tool; the smallest that moves the tool by 3 cm within a second is found by
+bisection. And nobody touches the arm for two seconds. With --reach, postures are drawn around
+those, where the model knows less.
 """
 
 from __future__ import annotations
@@ -26,10 +27,9 @@ from ilr_dynamics.cli.table import format_table
 from ilr_dynamics.control import Mode, RigidBodyFeedForward, TrackingController
 from ilr_dynamics.control.feedforward import Predictor
 from ilr_dynamics.robot.plant_config import load_plant_config
-from ilr_dynamics.robot.tool_paths import resting_posture
 
 EVERY = 5
-REACH, FAR, PULL_S, ALONE_S = 0.3, 0.03, 1.0, 2.0
+FAR, PULL_S, ALONE_S = 0.03, 1.0, 2.0
 SETTLE_S, FADE_S = 0.3, 0.5
 STRONGEST, BISECTIONS = 40.0, 8
 
@@ -41,6 +41,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rounds", type=int, default=3, help="of recordings of all eights")
     parser.add_argument("--postures", type=int, default=8)
+    parser.add_argument(
+        "--reach", type=float, default=0.0, help="distance from recorded ones, rad"
+    )
     options = parser.parse_args()
     arm = Arm(options.seed, options.robot)
     rigs = {
@@ -48,10 +51,12 @@ def main() -> int:
         "learned": Rig(arm, options.seed, _learned(arm, options.seed, options.rounds)),
     }
     random = np.random.default_rng(options.seed)
-    n = arm.description.n_joints
+    paths = training_paths(arm)
     rows = []
     for index in range(options.postures):
-        posture = resting_posture(n) + random.uniform(-REACH, REACH, n)
+        path = paths[random.integers(len(paths))]
+        posture = path.sample(random.uniform(path.start, path.end)).position
+        posture = posture + random.uniform(-options.reach, options.reach, len(posture))
         direction = random.normal(size=3)
         direction /= np.linalg.norm(direction)
         forces = {name: rig.smallest_force(posture, direction) for name, rig in rigs.items()}

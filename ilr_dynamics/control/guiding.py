@@ -10,14 +10,15 @@ is compensated:
 .. math::
     \tau = \tfrac12 (f_+ + f_-) + \tfrac s2 (f_+ - f_-), \qquad f_\pm = f(q, \pm v, 0),
 
-    v = \dot q + \max(v_d - 2 |\dot q|, 0) \sin(2 \pi \nu t + \varphi)
+    v = \dot q + w v_0 \sin(2 \pi \nu t + \varphi), \qquad w = \max(1 - |\dot q| / v_1, 0)
 
 Whatever the model is, the person feels 1 - s of its friction; s falls with the speed, so that an
 arm that is let go, or of which the model takes friction for too large, comes to rest. The second
 part of v is a dither: a joint that stands still has no velocity that says where it is to go, and
-would stick with all its dry friction. With the dither the compensated share acts either way by
-turns, less than what the joint sticks with, and a push adds to it. As soon as the joint moves, its
-own velocity says where.
+would stick with all its dry friction. With the dither the compensated friction acts either way by
+turns, less than what the joint sticks with, and a push adds to it. Its share at rest may be larger
+than in motion, as joints stick with more than they slip with. As soon as the joint moves, its own
+velocity says where, and w is zero.
 
 Beside that there are damping, a brake from the velocity bound on, and springs that push joints
 back from the ends of their range.
@@ -44,8 +45,9 @@ __all__ = ["Guide", "Guidance"]
 DITHER_FREQUENCY = 5.0
 # Phase between neighbouring joints, so that they do not all turn at once: the golden angle, rad.
 DITHER_PHASE = math.pi * (3.0 - math.sqrt(5.0))
-# How much the dither falls with the speed: faster than a third of it, no joint is turned round.
-DITHER_FALL = 2.0
+# Amplitude of the dither and velocity from which on there is none, rad/s: most dry friction has its
+# full size at the first; the second is above the noise of velocities.
+DITHER_SPEED, MOVING_SPEED = 0.04, 0.02
 # Brake beyond the velocity bound, in multiples of the PD's damping.
 BRAKE = 5.0
 
@@ -58,10 +60,10 @@ class Guide:
     Parameters
     ----------
     friction_share : float
-        Share of the model's friction that is compensated of a joint at rest, from 0 to below 1.
-        It falls with the speed, to nothing at the velocity bound.
+        Share of the model's friction that is compensated of a slow joint, from 0 to below 1. It
+        falls with the speed, to nothing at the velocity bound.
     dither : float
-        Amplitude of the dither, rad/s.
+        The same of a joint at rest, either way by turns; 0: not.
     damping : ndarray
         Damping, Nms/rad.
     velocity : ndarray
@@ -91,15 +93,15 @@ class Guide:
         n_joints = np.size(self.damping)
         for name in ("damping", "velocity", "brake", "stiffness"):
             freeze(self, name, non_negative(name, getattr(self, name), n_joints))
-        if not 0.0 <= self.friction_share < 1.0:
-            raise InvalidParameterError(
-                f"friction_share must be at least 0 and below 1, got {self.friction_share:g}"
-            )
-        for name in ("dither", "margin"):
-            if not 0.0 <= getattr(self, name) < math.inf:
+        for name in ("friction_share", "dither"):
+            if not 0.0 <= getattr(self, name) < 1.0:
                 raise InvalidParameterError(
-                    f"{name} must be finite and not negative, got {getattr(self, name):g}"
+                    f"{name} must be at least 0 and below 1, got {getattr(self, name):g}"
                 )
+        if not 0.0 <= self.margin < math.inf:
+            raise InvalidParameterError(
+                f"margin must be finite and not negative, got {self.margin:g}"
+            )
         if not (self.velocity > 0.0).all():
             raise InvalidParameterError(
                 f"velocity must be positive, got {self.velocity.tolist()} rad/s"
@@ -122,12 +124,14 @@ class Guide:
         """
         phase = 2.0 * math.pi * math.fmod(DITHER_FREQUENCY * time, 1.0)
         phases = phase + DITHER_PHASE * np.arange(position.size)
-        sway = np.maximum(self.dither - DITHER_FALL * np.abs(velocity), 0.0)
-        assumed = velocity + sway * np.sin(phases)
+        speed = np.abs(velocity)
+        resting = np.maximum(1.0 - speed / MOVING_SPEED, 0.0)
+        assumed = velocity + resting * DITHER_SPEED * np.sin(phases)
         zero = np.zeros_like(position)
         forth = feedforward(Reference(position, assumed, zero))
         back = feedforward(Reference(position, -assumed, zero))
-        share = self.friction_share * np.maximum(1.0 - np.abs(velocity) / self.velocity, 0.0)
+        moving = self.friction_share * np.maximum(1.0 - speed / self.velocity, 0.0)
+        share = resting * self.dither + (1.0 - resting) * moving
         carried = 0.5 * (forth.torque + back.torque)
         friction = 0.5 * (forth.torque - back.torque)
         return forth._replace(torque=carried + share * friction)
