@@ -45,8 +45,8 @@ __all__ = ["Guide", "Guidance"]
 DITHER_FREQUENCY = 5.0
 # Phase between neighbouring joints, so that they do not all turn at once: the golden angle, rad.
 DITHER_PHASE = math.pi * (3.0 - math.sqrt(5.0))
-# Amplitude of the dither and velocity from which on there is none, rad/s: most dry friction has its
-# full size at the first; the second is above the noise of velocities.
+# Amplitude of the dither, and velocity from which on there is none, rad/s: most dry friction has
+# its full size at the first; the second is above the noise of velocities.
 DITHER_SPEED, MOVING_SPEED = 0.04, 0.02
 # Brake beyond the velocity bound, in multiples of the PD's damping.
 BRAKE = 5.0
