@@ -26,6 +26,7 @@ from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.cli.table import format_table
 from ilr_dynamics.control import Mode, RigidBodyFeedForward, TrackingController
 from ilr_dynamics.control.feedforward import Predictor
+from ilr_dynamics.regression import load_snapshot
 from ilr_dynamics.robot.plant_config import load_plant_config
 
 EVERY = 5
@@ -40,6 +41,7 @@ def main() -> int:
     parser.add_argument("--robot", default="wam4", choices=("wam4", "wam7"))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rounds", type=int, default=3, help="of recordings of all eights")
+    parser.add_argument("--snapshot", help="model of such an arm, not to learn one")
     parser.add_argument("--postures", type=int, default=8)
     parser.add_argument(
         "--reach", type=float, default=0.0, help="distance from recorded ones, rad"
@@ -48,7 +50,7 @@ def main() -> int:
     arm = Arm(options.seed, options.robot)
     rigs = {
         "analytic": Rig(arm, options.seed, None),
-        "learned": Rig(arm, options.seed, _learned(arm, options.seed, options.rounds)),
+        "learned": Rig(arm, options.seed, _learned(arm, options)),
     }
     random = np.random.default_rng(options.seed)
     paths = training_paths(arm)
@@ -78,11 +80,13 @@ def main() -> int:
     return 0
 
 
-def _learned(arm: Arm, seed: int, rounds: int) -> Predictor:
-    learner = make_learner("physics_ilr_pd", arm, random_state=seed)
+def _learned(arm: Arm, options: argparse.Namespace) -> Predictor:
+    if options.snapshot:
+        return load_snapshot(options.snapshot).predictor()
+    learner = make_learner("physics_ilr_pd", arm, random_state=options.seed)
     assert isinstance(learner, LocalModels)
     feedforward = None
-    for path in training_paths(arm) * rounds:
+    for path in training_paths(arm) * options.rounds:
         learner.learn(*record(arm, feedforward, path, every=EVERY))
         assert learner.model is not None
         predictor = learner.model.predictor()
