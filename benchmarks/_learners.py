@@ -41,7 +41,15 @@ from ilr_dynamics.robot.dynamics_regressor import (
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 from ilr_dynamics.robot.parameter_posterior import parameter_posterior
 
-__all__ = ["LEARNERS", "LearnedTorque", "Learner", "make_learner", "product_feedforward"]
+__all__ = [
+    "LEARNERS",
+    "LearnedTorque",
+    "Learner",
+    "LocalModels",
+    "make_learner",
+    "node_settings",
+    "product_feedforward",
+]
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -198,9 +206,14 @@ def _settings(arm: Arm, model: Mapping[str, Any], **others: Any) -> LearningSett
 
 def product_feedforward(arm: Arm, predictor: Predictor) -> FeedForward:
     """Return what the node makes of a model: gate and fallback as the arm's file has them."""
-    values = {**_parameters(arm), "controller": "ilr"}
-    settings = ControlSettings.from_values(values, arm.description)
+    settings = node_settings(arm, "ilr")
     return settings.feedforward(RigidBodyFeedForward(arm.model), predictor)
+
+
+def node_settings(arm: Arm, controller: str) -> ControlSettings:
+    """Return the settings that the node has by the arm's file, with one of its controllers."""
+    values = {**_parameters(arm), "controller": controller}
+    return ControlSettings.from_values(values, arm.description)
 
 
 def make_learner(name: str, arm: Arm, **model: Any) -> Learner:

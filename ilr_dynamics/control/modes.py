@@ -21,6 +21,7 @@ class Mode(IntEnum):
     TRACKING = 2
     STOPPING = 3
     FAULT = 4
+    GUIDING = 5
 
 
 class Event(Enum):
@@ -31,6 +32,7 @@ class Event(Enum):
     END = "the end of the trajectory"
     STOP = "a request to stop"
     HALTED = "the end of braking"
+    GUIDE = "a request to be guided by hand"
     HOLD = "a request to hold"
     FAULT = "a limit or a watchdog"
     RESET = "activation or deactivation"
@@ -43,6 +45,7 @@ TRANSITIONS: dict[tuple[Mode, Event], Mode] = {
     (Mode.WAITING, Event.STOP): Mode.WAITING,
     (Mode.WAITING, Event.HOLD): Mode.WAITING,
     (Mode.HOLDING, Event.TRAJECTORY): Mode.TRACKING,
+    (Mode.HOLDING, Event.GUIDE): Mode.GUIDING,
     (Mode.HOLDING, Event.STOP): Mode.HOLDING,
     (Mode.HOLDING, Event.HOLD): Mode.HOLDING,
     (Mode.HOLDING, Event.FAULT): Mode.FAULT,
@@ -55,6 +58,10 @@ TRANSITIONS: dict[tuple[Mode, Event], Mode] = {
     (Mode.STOPPING, Event.STOP): Mode.STOPPING,
     (Mode.STOPPING, Event.HOLD): Mode.STOPPING,
     (Mode.STOPPING, Event.FAULT): Mode.FAULT,
+    (Mode.GUIDING, Event.GUIDE): Mode.GUIDING,
+    (Mode.GUIDING, Event.STOP): Mode.STOPPING,
+    (Mode.GUIDING, Event.HOLD): Mode.STOPPING,
+    (Mode.GUIDING, Event.FAULT): Mode.FAULT,
     (Mode.FAULT, Event.STOP): Mode.FAULT,
     (Mode.FAULT, Event.HOLD): Mode.HOLDING,
     (Mode.FAULT, Event.FAULT): Mode.FAULT,

@@ -72,6 +72,9 @@ class Motion:
         return faded or not self.path.ends_at_rest
 
 
+_STILL = Motion()
+
+
 class ReferenceSource:
     """
     Reference generator that holds a point, follows a path or brakes, with smooth transitions.
@@ -133,6 +136,12 @@ class ReferenceSource:
         """Hold ``position`` (n_joints,), rad, from now on."""
         self._motion = Motion()
         self._reference = Reference.at_rest(position)
+
+    def lead(self, time: float, position: FloatArray, velocity: FloatArray) -> None:
+        """Take a measured state (n_joints,), rad and rad/s, for the reference at ``time``."""
+        self._motion = _STILL
+        self._time = time
+        self._reference = Reference(position, velocity, np.zeros_like(position))
 
     def follow(
         self, path: JointPath, start: float | None, limits: JointLimits, tolerance: FloatArray

@@ -14,6 +14,7 @@ from ilr_dynamics.control._comparisons import all_finite
 from ilr_dynamics.control.command import Command
 from ilr_dynamics.control.crossfade import Crossfade
 from ilr_dynamics.control.feedforward import FeedForward, FeedForwardTorque, NoFeedForward
+from ilr_dynamics.control.guiding import Guidance
 from ilr_dynamics.control.joint_path import JointPath, Reference
 from ilr_dynamics.control.limits import JointLimits, limit_torque
 from ilr_dynamics.control.lookahead import Lookahead
@@ -56,6 +57,8 @@ class TrackingController:
     reference_fade : float
         Time over which the difference between the present reference and a new trajectory
         fades out, s.
+    guidance : Guidance, optional
+        What carries the arm while it is guided by hand; None: it is not.
     is_present : callable, optional
         Whether a sender of joint states still exists, see `SenderWatch`.
 
@@ -76,6 +79,7 @@ class TrackingController:
         period: float = 0.002,
         feedforward_fade: float = 0.1,
         reference_fade: float = 0.5,
+        guidance: Guidance | None = None,
         is_present: Callable[[Hashable], bool] | None = None,
     ) -> None:
         self.limits = limits
@@ -87,6 +91,7 @@ class TrackingController:
         self._period = period
         self._feedforward_fade = feedforward_fade
         self._reference_fade = reference_fade
+        self._guidance = guidance
         self._senders = SenderWatch(is_present)
         self.reset()
 
@@ -138,13 +143,27 @@ class TrackingController:
         self._time = -math.inf
         self._position: FloatArray = np.zeros(n_joints)
         self._torque: FloatArray = np.zeros(n_joints)
+        self._velocity: FloatArray = np.zeros(n_joints)
         self._crossfade = Crossfade(n_joints, self._feedforward_fade)
+        self._pd_crossfade = Crossfade(n_joints, self._feedforward_fade)
         self._source = ReferenceSource(self._position, self._time, self._reference_fade)
         self._lookahead = Lookahead(self._period)
 
-    def set_feedforward(self, feedforward: FeedForward | None) -> None:
-        """Exchange the feed-forward; the new one fades in. None for the PD alone."""
+    def set_feedforward(
+        self, feedforward: FeedForward | None, guidance: Guidance | None = None
+    ) -> None:
+        """
+        Exchange the feed-forward; the new one fades in.
+
+        Parameters
+        ----------
+        feedforward : FeedForward or None
+            None for the PD alone.
+        guidance : Guidance, optional
+            What carries the arm from now on while it is guided; None leaves what there is.
+        """
         self._feedforward = feedforward or self._no_feedforward
+        self._guidance = guidance or self._guidance
         self._crossfade.begin()
 
     def set_trajectory(self, path: JointPath, start: float | None = None) -> float:
@@ -180,12 +199,42 @@ class TrackingController:
         self._enter(Event.TRAJECTORY)
         return self._source.motion.start
 
+    def guide(self) -> str:
+        """
+        Let a person move the arm by hand, until `stop` or `hold`.
+
+        Returns
+        -------
+        str
+            Why it is not, if it is not: the mode is then the same as before.
+        """
+        if self._guidance is None:
+            return "nothing carries the arm: expected a model of it"
+        if (self._mode, Event.GUIDE) not in TRANSITIONS:
+            reason = f" ({self._fault})" if self._fault else ""
+            return (
+                f"the arm is not guided while {self._mode.name.lower()}{reason}: "
+                "expected the controller to be holding"
+            )
+        if self._mode is not Mode.GUIDING:
+            self._guidance.forget()
+            self._crossfade.begin()
+            self._pd_crossfade.begin()
+        self._enter(Event.GUIDE)
+        return ""
+
     def stop(self) -> None:
         """Brake along the present motion, then hold. Does not end a fault."""
-        moving = self._mode is Mode.TRACKING
+        before = self._mode
         self._enter(Event.STOP)
-        if moving:
-            self._source.brake(self.supervision.deceleration, self.limits)
+        limits = self.limits
+        if before is Mode.GUIDING:
+            self._crossfade.begin()
+            self._pd_crossfade.begin()
+            # A person may have moved the arm into the margin of its range.
+            limits = limits.widened_to(self._position)
+        if before in (Mode.TRACKING, Mode.GUIDING):
+            self._source.brake(self.supervision.deceleration, limits)
 
     def hold(self) -> None:
         """
@@ -298,7 +347,7 @@ class TrackingController:
             self._begin(time, position)
         elapsed = time - self._time
         timeout = self.supervision.input_timeout
-        self._time, self._position = time, position
+        self._time, self._position, self._velocity = time, position, velocity
         self._blind = False
         if self._contradicted:
             # One sender is left: the arm is held at its positions, whatever they were before.
@@ -310,7 +359,7 @@ class TrackingController:
             self._fail(f"joint states are {elapsed:.3f} s apart: expected at most {timeout:g} s")
         reference = self._supervised_reference(velocity)
         feedforward, prepared = self._feedforward_torque(reference)
-        pd = pd_torque(self.gains, reference, position, velocity)
+        pd = self._pd_crossfade(self._feedback(reference, position, velocity), time)
         wanted = self._unlimited_torque(feedforward.torque, pd, velocity)
         change_time = min(max(elapsed, 0.0), self._period)
         torque = limit_torque(wanted, self._torque, self.limits, change_time)
@@ -339,6 +388,8 @@ class TrackingController:
         """
         if self._mode in (Mode.WAITING, Mode.FAULT):
             self._lookahead.forget()
+        elif self._mode is Mode.GUIDING and self._guidance is not None:
+            self._guidance.prepare(self._time, self._position, self._velocity, self._period)
         else:
             self._lookahead.prepare(self._time, self._feedforward, self._source)
 
@@ -425,6 +476,8 @@ class TrackingController:
         self._crossfade.begin()
 
     def _fail(self, reason: str) -> None:
+        if self._mode is Mode.GUIDING:
+            self._pd_crossfade.begin()
         self._enter(Event.FAULT)
         self._fault = reason
         self._fault_time = self._time
@@ -436,7 +489,9 @@ class TrackingController:
         if self._mode is Mode.FAULT:
             self._hold_where_moved(velocity)
             return self._source.advance(self._time)
-        if self._mode is not Mode.HOLDING and self._source.finished(self._time):
+        if self._mode is Mode.GUIDING:
+            self._source.lead(self._time, self._position, velocity)
+        elif self._mode is not Mode.HOLDING and self._source.finished(self._time):
             self._end_motion()
         reference = self._source.advance(self._time)
         violation = self.supervision.violation(
@@ -466,18 +521,30 @@ class TrackingController:
 
     def _feedforward_torque(self, reference: Reference) -> tuple[FeedForwardTorque, bool]:
         """Return the feed-forward torque to use, and whether it was evaluated ahead."""
-        ahead = None
         if self._mode is not Mode.FAULT:
-            ahead = self._lookahead.torque(self._time, self._feedforward, self._source.motion)
-            raw = ahead or self._feedforward(reference)
+            raw, prepared = self._model_torque(reference)
             if not all_finite(raw.torque):
                 self._fail(f"the feed-forward torque is {raw.torque.tolist()}: expected finite")
         if self._mode is Mode.FAULT:
-            raw, ahead = self._fault_feedforward(reference), None
+            raw, prepared = self._fault_feedforward(reference), False
             if not all_finite(raw.torque):
                 raw = self._no_feedforward(reference)
         faded = self._crossfade(raw.torque, self._time)
-        return raw if faded is raw.torque else raw._replace(torque=faded), ahead is not None
+        return raw if faded is raw.torque else raw._replace(torque=faded), prepared
+
+    def _model_torque(self, reference: Reference) -> tuple[FeedForwardTorque, bool]:
+        """Return the torque of the model at work, and whether it was evaluated ahead."""
+        if self._mode is Mode.GUIDING and self._guidance is not None:
+            return self._guidance.carry(self._time, self._position, self._velocity)
+        ahead = self._lookahead.torque(self._time, self._feedforward, self._source.motion)
+        return ahead or self._feedforward(reference), ahead is not None
+
+    def _feedback(
+        self, reference: Reference, position: FloatArray, velocity: FloatArray
+    ) -> FloatArray:
+        if self._mode is Mode.GUIDING and self._guidance is not None:
+            return self._guidance.guide.resist(self.limits, position, velocity)
+        return pd_torque(self.gains, reference, position, velocity)
 
     def _unlimited_torque(
         self, feedforward: FloatArray, pd: FloatArray, velocity: FloatArray

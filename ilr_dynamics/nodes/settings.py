@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ilr_dynamics.control import (
     ConfidenceGate,
     DriverWatch,
@@ -23,6 +25,7 @@ from ilr_dynamics.control import (
 )
 from ilr_dynamics.control.feedforward import Predictor
 from ilr_dynamics.control.goal_tolerances import GoalTolerances
+from ilr_dynamics.control.guiding import BRAKE, Guidance, Guide
 from ilr_dynamics.exceptions import InvalidParameterError
 from ilr_dynamics.learning import LearnerLimits, LearningSettings
 from ilr_dynamics.nodes.parameter_table import check
@@ -52,6 +55,7 @@ class ControlSettings:
     fallback: str
     effort_error: float
     answer_timeout: float
+    guide: Guide
 
     @classmethod
     def from_values(
@@ -104,6 +108,7 @@ class ControlSettings:
                 0.0 if values["driver_compensates_gravity"] else values["supervision.effort_error"]
             ),
             answer_timeout=values["supervision.answer_timeout"],
+            guide=_guide(values),
         )
 
     def feedforward(self, physics: FeedForward, predictor: Predictor | None) -> FeedForward:
@@ -128,10 +133,39 @@ class ControlSettings:
         error = predictor.prior_std if is_analytic else None
         return LearnedFeedForward(predictor, self.gate, fallback, error)
 
+    def guidance(self, physics: FeedForward, predictor: Predictor | None) -> Guidance:
+        """
+        Return what carries a guided arm: the learned model where it is trusted, else physics.
+
+        Parameters
+        ----------
+        physics : FeedForward
+            The rigid-body model: whatever the controller is, an arm without it would fall.
+        predictor : Predictor or None
+            The learned model, if there is one; used by the controller ilr.
+        """
+        if self.controller != "ilr" or predictor is None:
+            return Guidance(self.guide, physics)
+        learned = LearnedFeedForward(predictor, self.gate, physics, predictor.prior_std)
+        return Guidance(self.guide, learned)
+
     def driver_watch(self) -> DriverWatch:
         """Return what watches the driver's answer, or a watch that never barks."""
         tolerance = self.effort_error * self.limits.torque if self.effort_error > 0.0 else None
         return DriverWatch(tolerance, self.answer_timeout)
+
+
+def _guide(values: Mapping[str, Any]) -> Guide:
+    kp, kd = (np.asarray(values[f"gains.{name}"], dtype=float) for name in ("kp", "kd"))
+    return Guide(
+        friction_share=values["guide.friction_share"],
+        dither=values["guide.dither"],
+        damping=values["guide.damping"] * kd,
+        velocity=values["guide.velocity"] * np.asarray(values["limits.velocity"], dtype=float),
+        brake=BRAKE * kd,
+        margin=values["guide.margin"],
+        stiffness=kp,
+    )
 
 
 def _limits(

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ilr_dynamics.control import JointPath, Mode, TrackingController
+from ilr_dynamics.control import JointPath, Mode, NoFeedForward, TrackingController
+from ilr_dynamics.control.guiding import Guidance, Guide
 from ilr_dynamics.control.modes import TRANSITIONS, Event
 from ilr_dynamics.exceptions import TrajectoryError
 
@@ -39,6 +40,9 @@ class Driven:
     def follow(self):
         self.controller.set_trajectory(POINT)
 
+    def guide(self):
+        assert self.controller.guide() == ""
+
     def reach(self, mode):
         """Come from the beginning to a mode."""
         if mode is not Mode.WAITING:
@@ -48,6 +52,9 @@ class Driven:
             self.step()
         if mode is Mode.STOPPING:
             self.controller.stop()
+        if mode is Mode.GUIDING:
+            self.guide()
+            self.step()
         if mode is Mode.FAULT:
             self.step(velocity=100.0)
         assert self.controller.mode is mode
@@ -63,6 +70,7 @@ class Driven:
                 Event.STATE: self.step,
                 Event.TRAJECTORY: self.follow,
                 Event.STOP: self.controller.stop,
+                Event.GUIDE: self.guide,
                 Event.HOLD: self.controller.hold,
                 Event.FAULT: lambda: self.step(velocity=100.0),
                 Event.RESET: self.controller.reset,
@@ -71,7 +79,9 @@ class Driven:
 
 @pytest.fixture
 def driven(limits, gains, supervision):
-    return Driven(TrackingController(limits, gains, supervision))
+    guide = Guide(0.8, 0.9, [0.3, 0.1], [1.0, 1.0], [15.0, 5.0], 0.1, [40.0, 20.0])
+    guidance = Guidance(guide, NoFeedForward(2))
+    return Driven(TrackingController(limits, gains, supervision, guidance=guidance))
 
 
 @pytest.mark.parametrize(("mode", "event"), TRANSITIONS, ids=lambda value: value.name.lower())
@@ -87,7 +97,7 @@ def test_every_transition_happens(driven, mode, event):
     assert driven.controller.mode is TRANSITIONS[mode, event]
 
 
-@pytest.mark.parametrize("mode", [Mode.WAITING, Mode.STOPPING, Mode.FAULT])
+@pytest.mark.parametrize("mode", [Mode.WAITING, Mode.STOPPING, Mode.FAULT, Mode.GUIDING])
 def test_trajectory_is_refused_where_the_table_has_none(driven, mode):
     driven.reach(mode)
     assert (mode, Event.TRAJECTORY) not in TRANSITIONS
@@ -96,6 +106,24 @@ def test_trajectory_is_refused_where_the_table_has_none(driven, mode):
     ):
         driven.follow()
     assert driven.controller.mode is mode
+
+
+@pytest.mark.parametrize("mode", [Mode.WAITING, Mode.TRACKING, Mode.STOPPING, Mode.FAULT])
+def test_nobody_guides_where_the_table_has_it_not(driven, mode):
+    driven.reach(mode)
+    assert (mode, Event.GUIDE) not in TRANSITIONS
+    refusal = driven.controller.guide()
+    assert refusal.startswith(f"the arm is not guided while {mode.name.lower()}")
+    assert "expected the controller to be holding" in refusal
+    assert driven.controller.fault in refusal
+    assert driven.controller.mode is mode
+
+
+def test_nobody_guides_without_a_model(limits, gains, supervision):
+    alone = Driven(TrackingController(limits, gains, supervision))
+    alone.step()
+    assert "nothing carries the arm" in alone.controller.guide()
+    assert alone.controller.mode is Mode.HOLDING
 
 
 def test_faults_come_before_the_first_state_never(driven):

@@ -19,6 +19,7 @@ from ilr_dynamics.control import (
     Supervision,
     TrackingController,
 )
+from ilr_dynamics.control.guiding import Guidance, Guide
 from ilr_dynamics.exceptions import TrajectoryError
 
 PERIOD = 0.002
@@ -52,6 +53,10 @@ class AnyEvents(RuleBasedStateMachine):
             Gains([40.0, 20.0], [3.0, 1.0]),
             Supervision([0.1, 0.1], [0.5, 0.5], [3.0, 3.0], let_down_time=1.0),
             fault_feedforward=Constant(np.array([5.0, 5.0])),
+            guidance=Guidance(
+                Guide(0.8, 0.9, [0.3, 0.1], [1.0, 1.0], [15.0, 5.0], 0.1, [40.0, 20.0]),
+                Constant(np.array([4.0, -4.0])),
+            ),
         )
         self.time = 1000.0
         self.torque = np.zeros(2)
@@ -139,6 +144,10 @@ class AnyEvents(RuleBasedStateMachine):
     @rule(kp=st.floats(0.0, 1e4), kd=st.floats(0.0, 1e3))
     def exchange_gains(self, kp, kd):
         self.controller.gains = Gains([kp, kp], [kd, kd])
+
+    @rule()
+    def guide(self):
+        self.controller.guide()
 
     @rule()
     def stop(self):

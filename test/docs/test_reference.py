@@ -49,6 +49,7 @@ def test_endpoints_are_those_of_the_contract(running):
         ("service", "~/save_snapshot", "ilr_dynamics_msgs/SaveSnapshot"),
         ("service", "~/stop", "std_srvs/Trigger"),
         ("service", "~/hold", "std_srvs/Trigger"),
+        ("service", "~/guide", "std_srvs/Trigger"),
         ("action", "~/learn", "ilr_dynamics_msgs/Learn"),
         ("action", "~/follow_joint_trajectory", "control_msgs/FollowJointTrajectory"),
     }

@@ -108,6 +108,7 @@ class ControlLoop:
             period=1.0 / values["rate"],
             feedforward_fade=values["feedforward.fade_time"],
             reference_fade=values["trajectory.fade_time"],
+            guidance=settings.guidance(self._physics, self._predictor),
             is_present=self._publishers.is_present,
         )
         self._reader = JointStateReader(joints)
@@ -208,7 +209,7 @@ class ControlLoop:
         self._controller.limits = settings.limits
         self._controller.supervision = settings.supervision
         self._driver = settings.driver_watch()
-        self._controller.set_feedforward(settings.feedforward(self._physics, self._predictor))
+        self._exchange_feedforward()
 
     def set_predictor(self, predictor: Predictor, model: str) -> None:
         """
@@ -223,9 +224,13 @@ class ControlLoop:
         """
         self._predictor, self.report.model = predictor, model
         if self._settings.controller == "ilr":
-            self._controller.set_feedforward(
-                self._settings.feedforward(self._physics, self._predictor)
-            )
+            self._exchange_feedforward()
+
+    def _exchange_feedforward(self) -> None:
+        models = self._physics, self._predictor
+        self._controller.set_feedforward(
+            self._settings.feedforward(*models), self._settings.guidance(*models)
+        )
 
     def _on_joint_state(self, message: JointState, info: Mapping[str, Any]) -> None:
         if not self._active:

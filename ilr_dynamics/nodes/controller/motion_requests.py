@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Motion requests to the controller: trajectories and goals, and services to stop and hold."""
+"""Motion requests to the controller: trajectories and goals, services to stop, hold and guide."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class TrajectoryRules(NamedTuple):
 
 class MotionRequests:
     """
-    Topic ~/joint_trajectory, services ~/stop and ~/hold, and the goal that is being followed.
+    Topic ~/joint_trajectory, services ~/stop, ~/hold and ~/guide, and the goal being followed.
 
     They exist as long as the node does, so that requests always get a response. A goal
     (`FollowJointTrajectoryServer`) is a trajectory whose end somebody waits for.
@@ -72,6 +72,7 @@ class MotionRequests:
         )
         node.create_service(Trigger, "~/stop", self._on_stop)
         node.create_service(Trigger, "~/hold", self._on_hold)
+        node.create_service(Trigger, "~/guide", self._on_guide)
 
     def connect(self, controller: TrackingController, rules: TrajectoryRules) -> None:
         """Pass requests to a controller from now on, between two of its cycles."""
@@ -200,6 +201,17 @@ class MotionRequests:
             self._controller.hold()
         self._stopped("hold")
         return self._answer("hold", response)
+
+    def _on_guide(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        refusal = "not configured: no torque goes out"
+        if self._controller is not None:
+            refusal = self._controller.guide()
+        if not refusal:
+            self._stopped("guide")
+        response.success = not refusal
+        response.message = refusal or "guiding"
+        self._log.info("guide", f"request to guide: {response.message}")
+        return response
 
     def _stopped(self, name: str) -> None:
         if self._goal is not None:

@@ -26,6 +26,7 @@ _MODES: dict[int, tuple[str, Rgb]] = {
     ControllerState.HOLDING: ("HOLDING", palette.PLAIN),
     ControllerState.TRACKING: ("TRACKING", palette.GOOD),
     ControllerState.STOPPING: ("STOPPING", palette.MIDDLING),
+    ControllerState.GUIDING: ("GUIDING", palette.MIDDLING),
     ControllerState.FAULT: ("FAULT", palette.WRONG),
 }
 _SILENT = ("NO REPORTS", palette.WRONG)
