@@ -1,0 +1,189 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+r"""
+Payload estimator: what the tool carries, from the torques that the arm's model does not expect.
+
+Samples of the last minute of motion are kept as sums over stretches of half a second. The errors
+of the arm's model are alike at states that are alike, so a sample at a state where the arm has
+been c times counts as 1 / (1 - s + s c) independent ones, as in `representative_samples`: however
+long an eight is repeated, it tells of the payload what one round does. After each stretch the
+newest are compared with what was before (`log_odds_of_change`); if they contradict it, what was
+before is forgotten.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+import numpy as np
+
+from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.robot.payload_change import log_odds_of_change
+from ilr_dynamics.robot.payload_posterior import PayloadPosterior, PayloadPrior
+from ilr_dynamics.robot.payload_sums import PayloadSums, rows
+from ilr_dynamics.robot.residual_correlation import ResidualCorrelation
+from ilr_dynamics.robot.torque_noise import slipping_share
+
+__all__ = ["PayloadEstimator"]
+
+# Samples of a stretch, and stretches that are kept: of 17 samples a second, a minute.
+STRETCH, MOST_STRETCHES = 8, 120
+# How many of the newest stretches are compared with the rest, by turns.
+NEWEST = (2, 4, 8)
+# Log odds from which on something has changed. A model that errs alike at like states makes
+# small ones by chance.
+CHANGED = 10.0
+# Speed below which no joint tells anything, as dry friction hides what it carries, rad/s.
+AT_REST = 0.02
+
+
+class _Stretch(NamedTuple):
+    """
+    Sums of some samples in a row.
+
+    Attributes
+    ----------
+    sums
+        Of samples that count by how often the arm was near their states since the last change.
+    alone
+        The same, by how often it was there within the newest stretches that may be compared.
+    """
+
+    sums: PayloadSums
+    alone: PayloadSums
+
+
+class PayloadEstimator:
+    """
+    Recursive estimate of a payload.
+
+    Parameters
+    ----------
+    prior : PayloadPrior
+        What is known before the arm has moved.
+
+    Attributes
+    ----------
+    posterior : PayloadPosterior
+        Newest estimate.
+    n_samples : int
+        Number of samples that it is made of.
+    """
+
+    def __init__(self, prior: PayloadPrior) -> None:
+        self._prior = prior
+        self._n_joints = len(prior.friction)
+        self._correlation = ResidualCorrelation()
+        self._lengths = np.repeat(
+            [self._correlation.position_length, self._correlation.velocity_length],
+            self._n_joints,
+        )
+        self._longest = (MOST_STRETCHES + 1) * STRETCH
+        self._states = np.empty((2 * self._longest, 2 * self._n_joints))
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget all samples."""
+        self.posterior = PayloadPosterior.before_samples(self._prior)
+        self._stretches: deque[_Stretch] = deque()
+        self._end = self.n_samples = 0
+        self._begin_stretch()
+
+    def add(
+        self,
+        position: FloatArray,
+        velocity: FloatArray,
+        columns: FloatArray,
+        residual: FloatArray,
+        std: FloatArray,
+    ) -> bool:
+        """
+        Learn from one sample.
+
+        Parameters
+        ----------
+        position, velocity : ndarray of shape (n,)
+            State of the arm, rad and rad/s.
+        columns : ndarray of shape (n, 10)
+            Torque per unit of each inertial parameter of the payload.
+        residual, std : ndarray of shape (n,)
+            Torque beyond what the arm's model expects, and its expected deviation, Nm.
+
+        Returns
+        -------
+        bool
+            Whether the sample tells anything: an arm at rest does not.
+        """
+        if np.abs(velocity).max() < AT_REST:
+            return False
+        row, slips = rows(columns, velocity, residual), slipping_share(velocity)
+        all_near, newest_near = self._times_near(position, velocity)
+        share = self._correlation.share
+        self._open = _Stretch(
+            *(
+                sums.with_sample(row, std, slips / (1.0 - share + share * times))
+                for sums, times in zip(self._open, (all_near, newest_near), strict=True)
+            )
+        )
+        self.n_samples += 1
+        self._n_open += 1
+        # By turns, so that no cycle has to bear both.
+        if self._n_open == STRETCH // 2:
+            self._forget_before_change()
+        elif self._n_open == STRETCH:
+            self._close_stretch()
+        return True
+
+    def _times_near(self, position: FloatArray, velocity: FloatArray) -> tuple[float, float]:
+        """How often, this time included, the arm was at this state: in all, and of late."""
+        if self._end == len(self._states):
+            kept = self._states[self._end - self._longest : self._end].copy()
+            self._states[: len(kept)], self._end = kept, len(kept)
+        state = np.concatenate((position, velocity)) / self._lengths
+        apart = self._states[self._end - self.n_samples : self._end] - state
+        self._states[self._end] = state
+        self._end += 1
+        root = np.sqrt(3.0 * np.einsum("ij,ij->i", apart, apart))
+        near = (1.0 + root) * np.exp(-root)
+        return 1.0 + float(near.sum()), 1.0 + float(near[-NEWEST[-1] * STRETCH :].sum())
+
+    def _begin_stretch(self) -> None:
+        self._open = _Stretch(PayloadSums.none(self._n_joints), PayloadSums.none(self._n_joints))
+        self._n_open = 0
+
+    def _close_stretch(self) -> None:
+        self._stretches.append(self._open)
+        if len(self._stretches) > MOST_STRETCHES:
+            self._forget(1)
+        self._begin_stretch()
+        total = _total([stretch.sums for stretch in self._stretches])
+        self.posterior = self.posterior.updated(total, self._prior)
+
+    def _forget_before_change(self) -> None:
+        for n_newest in NEWEST:
+            n_older = len(self._stretches) - n_newest
+            if n_older < 1:
+                return
+            stretches = list(self._stretches)
+            older = _total([stretch.sums for stretch in stretches[:n_older]])
+            newer = _total([stretch.alone for stretch in stretches[n_older:]])
+            odds = log_odds_of_change(older, newer, self.posterior.precision, self._prior)
+            if odds > CHANGED:
+                self._forget(n_older)
+                self._stretches = deque(
+                    _Stretch(stretch.alone, stretch.alone) for stretch in self._stretches
+                )
+                return
+
+    def _forget(self, n_stretches: int) -> None:
+        for _ in range(n_stretches):
+            self._stretches.popleft()
+        self.n_samples -= n_stretches * STRETCH
+
+
+def _total(parts: list[PayloadSums]) -> PayloadSums:
+    return PayloadSums(
+        np.sum([part.products for part in parts], axis=0),
+        np.sum([part.count for part in parts], axis=0),
+    )
