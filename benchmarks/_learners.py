@@ -41,7 +41,7 @@ from ilr_dynamics.robot.dynamics_regressor import (
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 from ilr_dynamics.robot.parameter_posterior import parameter_posterior
 
-__all__ = ["LEARNERS", "LearnedTorque", "Learner", "make_learner", "product_feedforward"]
+__all__ = ["LEARNERS", "LearnedTorque", "Learner", "make_learner", "product_feedforward", "product_settings"]
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -198,9 +198,13 @@ def _settings(arm: Arm, model: Mapping[str, Any], **others: Any) -> LearningSett
 
 def product_feedforward(arm: Arm, predictor: Predictor) -> FeedForward:
     """Return what the node makes of a model: gate and fallback as the arm's file has them."""
+    return product_settings(arm).feedforward(RigidBodyFeedForward(arm.model), predictor)
+
+
+def product_settings(arm: Arm) -> ControlSettings:
+    """Return the settings of the node's controller, with a learned model."""
     values = {**_parameters(arm), "controller": "ilr"}
-    settings = ControlSettings.from_values(values, arm.description)
-    return settings.feedforward(RigidBodyFeedForward(arm.model), predictor)
+    return ControlSettings.from_values(values, arm.description)
 
 
 def make_learner(name: str, arm: Arm, **model: Any) -> Learner:

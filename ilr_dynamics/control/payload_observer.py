@@ -61,8 +61,14 @@ class PayloadObserver:
         self._least_variance = least_std**2
         n_joints = len(torque_limit)
         n_cycles = max(round(WINDOW / period), 8)
+        self._duration = n_cycles * period
         self._blocks = MotionBlocks(n_joints, n_cycles, period)
         self.restart()
+
+    @property
+    def motion(self) -> float:
+        """Duration of the motion that the estimate is made of, s."""
+        return self.estimator.n_samples * self._duration
 
     def restart(self) -> None:
         """Forget all that was seen."""

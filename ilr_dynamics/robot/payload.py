@@ -12,9 +12,14 @@ from numpy.typing import ArrayLike
 
 from ilr_dynamics.arrays import FloatArray, read_only
 from ilr_dynamics.exceptions import InvalidParameterError
-from ilr_dynamics.robot.pseudo_inertia import inertial_parameters, pseudo_inertia
+from ilr_dynamics.robot.pseudo_inertia import (
+    MOMENTS,
+    N_INERTIAL,
+    inertial_parameters,
+    pseudo_inertia,
+)
 
-__all__ = ["Payload"]
+__all__ = ["Payload", "central_derivatives"]
 
 # Rounding of a data sheet's moments, relative to the largest.
 _ROUNDING = 1e-3
@@ -93,3 +98,34 @@ class Payload:
         matrix[:3, 3] = matrix[3, :3] = self.mass * self.com
         matrix[3, 3] = self.mass
         return inertial_parameters(matrix)
+
+
+def central_derivatives(parameters: FloatArray) -> FloatArray:
+    """
+    Return the derivatives of mass, centre of mass and moments about it.
+
+    Parameters
+    ----------
+    parameters : ndarray of shape (10,)
+        Inertial parameters about the tool point, see `inertial_parameters`.
+
+    Returns
+    -------
+    ndarray of shape (10, 10)
+        Of [mass, com, inertia], as in `Payload`, by these parameters.
+    """
+    mass, first = parameters[0], parameters[1:4]
+    derivatives = np.zeros((N_INERTIAL, N_INERTIAL))
+    derivatives[0, 0] = 1.0
+    derivatives[1:4, 0] = -first / mass**2
+    derivatives[1:4, 1:4] = np.eye(3) / mass
+    steiner = (first @ first) * np.eye(3) - np.outer(first, first)
+    for place, (row, column) in enumerate(zip(*np.triu_indices(3), strict=True)):
+        of_moment = derivatives[4 + place]
+        of_moment[0] = steiner[row, column] / mass**2
+        of_moment[4 + MOMENTS.index((row, column))] = 1.0
+        if row == column:
+            of_moment[1:4] -= 2.0 * first / mass
+        of_moment[1 + row] += first[column] / mass
+        of_moment[1 + column] += first[row] / mass
+    return derivatives

@@ -4,11 +4,12 @@ r"""
 Payload estimator: what the tool carries, from the torques that the arm's model does not expect.
 
 Samples of the last minute of motion are kept as sums over stretches of half a second. The errors
-of the arm's model are alike at states that are alike, so a sample at a state where the arm has
-been c times counts as 1 / (1 - s + s c) independent ones, as in `representative_samples`: however
-long an eight is repeated, it tells of the payload what one round does. After each stretch the
-newest are compared with what was before (`log_odds_of_change`); if they contradict it, what was
-before is forgotten.
+of the arm's model are alike at states that are alike, so a sample of a joint at a position and
+velocity where it has been c times counts as 1 / (1 - s + s c) independent ones, as in
+`representative_samples`: however long an eight is repeated, it tells of the payload what one round
+does. Of each joint by itself, because gears, bearings and cables err by their own joint's state,
+whatever the others do. After each stretch the newest are compared with what was before
+(`log_odds_of_change`); if they contradict it, what was before is forgotten.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ __all__ = ["PayloadEstimator"]
 
 # Samples of a stretch, and stretches that are kept: of 17 samples a second, a minute.
 STRETCH, MOST_STRETCHES = 8, 120
-# How many of the newest stretches are compared with the rest, by turns.
-NEWEST = (2, 4, 8)
+# How many of the newest stretches are compared with the rest, after which sample of a stretch.
+COMPARED = {2: 2, 4: 4, 6: 8}
+NEWEST = max(COMPARED.values())
 # Log odds from which on something has changed. A model that errs alike at like states makes
 # small ones by chance.
 CHANGED = 10.0
@@ -75,12 +77,8 @@ class PayloadEstimator:
         self._prior = prior
         self._n_joints = len(prior.friction)
         self._correlation = ResidualCorrelation()
-        self._lengths = np.repeat(
-            [self._correlation.position_length, self._correlation.velocity_length],
-            self._n_joints,
-        )
         self._longest = (MOST_STRETCHES + 1) * STRETCH
-        self._states = np.empty((2 * self._longest, 2 * self._n_joints))
+        self._states = np.empty((2 * self._longest, 2, self._n_joints))
         self.restart()
 
     def restart(self) -> None:
@@ -128,25 +126,28 @@ class PayloadEstimator:
         )
         self.n_samples += 1
         self._n_open += 1
-        # By turns, so that no cycle has to bear both.
-        if self._n_open == STRETCH // 2:
-            self._forget_before_change()
-        elif self._n_open == STRETCH:
+        # By turns, so that no cycle has to bear all.
+        if self._n_open == STRETCH:
             self._close_stretch()
+        elif self._n_open in COMPARED:
+            self._forget_before_change(COMPARED[self._n_open])
         return True
 
-    def _times_near(self, position: FloatArray, velocity: FloatArray) -> tuple[float, float]:
-        """How often, this time included, the arm was at this state: in all, and of late."""
+    def _times_near(
+        self, position: FloatArray, velocity: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """How often each joint was at this state, this time included: in all, and of late (n,)."""
         if self._end == len(self._states):
             kept = self._states[self._end - self._longest : self._end].copy()
             self._states[: len(kept)], self._end = kept, len(kept)
-        state = np.concatenate((position, velocity)) / self._lengths
+        lengths = self._correlation.position_length, self._correlation.velocity_length
+        state = np.array((position / lengths[0], velocity / lengths[1]))
         apart = self._states[self._end - self.n_samples : self._end] - state
         self._states[self._end] = state
         self._end += 1
-        root = np.sqrt(3.0 * np.einsum("ij,ij->i", apart, apart))
+        root = np.sqrt(3.0 * np.sum(apart**2, axis=1))
         near = (1.0 + root) * np.exp(-root)
-        return 1.0 + float(near.sum()), 1.0 + float(near[-NEWEST[-1] * STRETCH :].sum())
+        return 1.0 + near.sum(axis=0), 1.0 + near[-NEWEST * STRETCH :].sum(axis=0)
 
     def _begin_stretch(self) -> None:
         self._open = _Stretch(PayloadSums.none(self._n_joints), PayloadSums.none(self._n_joints))
@@ -160,21 +161,19 @@ class PayloadEstimator:
         total = _total([stretch.sums for stretch in self._stretches])
         self.posterior = self.posterior.updated(total, self._prior)
 
-    def _forget_before_change(self) -> None:
-        for n_newest in NEWEST:
-            n_older = len(self._stretches) - n_newest
-            if n_older < 1:
-                return
-            stretches = list(self._stretches)
-            older = _total([stretch.sums for stretch in stretches[:n_older]])
-            newer = _total([stretch.alone for stretch in stretches[n_older:]])
-            odds = log_odds_of_change(older, newer, self.posterior.precision, self._prior)
-            if odds > CHANGED:
-                self._forget(n_older)
-                self._stretches = deque(
-                    _Stretch(stretch.alone, stretch.alone) for stretch in self._stretches
-                )
-                return
+    def _forget_before_change(self, n_newest: int) -> None:
+        n_older = len(self._stretches) - n_newest
+        if n_older < 1:
+            return
+        stretches = list(self._stretches)
+        older = _total([stretch.sums for stretch in stretches[:n_older]])
+        newer = _total([stretch.alone for stretch in stretches[n_older:]])
+        odds = log_odds_of_change(older, newer, self.posterior.precision, self._prior)
+        if odds > CHANGED:
+            self._forget(n_older)
+            self._stretches = deque(
+                _Stretch(stretch.alone, stretch.alone) for stretch in self._stretches
+            )
 
     def _forget(self, n_stretches: int) -> None:
         for _ in range(n_stretches):

@@ -29,10 +29,13 @@ from ilr_dynamics.robot.payload_sums import (
 from ilr_dynamics.robot.pseudo_inertia import N_INERTIAL
 from ilr_dynamics.robot.pseudo_inertia_prior import PseudoInertiaPrior
 
-__all__ = ["PayloadPosterior", "PayloadPrior"]
+__all__ = ["SHAPE", "PayloadPosterior", "PayloadPrior", "expected_squares"]
 
 # Shape a of the Gamma distribution of each kappa, whose mean is one before anything is known.
 SHAPE = 2.0
+# Change of dry friction, and of viscous friction at one rad/s, that is usual as a share of the
+# largest torque of a joint.
+CHANGE_OF_FRICTION = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +53,11 @@ class PayloadPrior:
 
     body: PseudoInertiaPrior
     friction: FloatArray
+
+    @classmethod
+    def of_arm(cls, body: PseudoInertiaPrior, torque_limit: FloatArray) -> Self:
+        """Return the prior of an arm whose joints have these largest torques (n,), Nm."""
+        return cls(body, CHANGE_OF_FRICTION * np.column_stack([torque_limit, torque_limit]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,29 +122,39 @@ class PayloadPosterior:
                 log_odds=mode.log_evidence,
                 friction=left.to_friction @ with_torque,
             )
-            squares = _expected_squares(sums, found, left)
+            squares = expected_squares(sums, left, mode.parameters, mode.covariance)
             precision = (SHAPE + 0.5 * sums.count) / (SHAPE + 0.5 * squares)
             found = replace(found, precision=precision)
         return found
 
 
-def _expected_squares(
-    sums: PayloadSums, found: PayloadPosterior, left: Reduced
+def expected_squares(
+    sums: PayloadSums, left: Reduced, mean: FloatArray, covariance: FloatArray
 ) -> FloatArray:
-    """Expected sum (n,) of the squared standardised errors."""
+    """
+    Return the expected sum (n,) of each joint's squared standardised errors.
+
+    Parameters
+    ----------
+    sums : PayloadSums
+    left : Reduced
+        The same without friction.
+    mean : ndarray of shape (10,)
+    covariance : ndarray of shape (10, 10)
+        Of the payload.
+    """
     n_joints = len(sums.count)
     products = sums.products
     signed = np.empty((n_joints, N_UNKNOWN + 1))
-    signed[:, PAYLOAD], signed[:, FRICTION] = -found.parameters, -found.friction
+    signed[:, PAYLOAD] = -mean
+    signed[:, FRICTION] = -(left.to_friction @ np.append(-mean, 1.0))
     signed[:, N_UNKNOWN] = 1.0
-    at_mean = np.einsum("ji,jik,jk->j", signed, products, signed)
+    at_mean = np.sum((products @ signed[:, :, None])[:, :, 0] * signed, axis=1)
     # Of a payload that is off by e, friction is off by -to_friction e, and by its own besides.
     spread = np.empty((n_joints, N_UNKNOWN, N_INERTIAL))
     spread[:, PAYLOAD] = np.eye(N_INERTIAL)
     spread[:, FRICTION] = -left.to_friction[:, :, :N_INERTIAL]
     known = products[:, :N_UNKNOWN, :N_UNKNOWN]
-    of_payload = np.einsum("jai,jac,jck,ki->j", spread, known, spread, found.covariance)
-    of_friction = np.einsum(
-        "jab,jba->j", products[:, FRICTION, FRICTION], left.friction_covariance
-    )
+    of_payload = np.sum((known @ spread) * (spread @ covariance), axis=(1, 2))
+    of_friction = np.sum(products[:, FRICTION, FRICTION] * left.friction_covariance, axis=(1, 2))
     return np.asarray(np.maximum(at_mean, 0.0) + of_payload + of_friction)

@@ -19,9 +19,11 @@ import numpy as np
 
 from ilr_dynamics.arrays import FloatArray, read_only
 
-__all__ = ["BASIS", "N_INERTIAL", "inertial_parameters", "moved", "pseudo_inertia"]
+__all__ = ["BASIS", "MOMENTS", "N_INERTIAL", "inertial_parameters", "moved", "pseudo_inertia"]
 
 N_INERTIAL = 10
+# Rows and columns of the moments in the order of the parameters, which is Pinocchio's.
+MOMENTS = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
 
 
 def inertial_parameters(matrix: FloatArray) -> FloatArray:
@@ -41,7 +43,7 @@ def inertial_parameters(matrix: FloatArray) -> FloatArray:
     """
     second, first, mass = matrix[:3, :3], matrix[:3, 3], matrix[3, 3]
     tensor = np.trace(second) * np.eye(3) - second
-    return np.array([mass, *first, *(tensor[row, column] for row, column in _MOMENTS)])
+    return np.array([mass, *first, *(tensor[row, column] for row, column in MOMENTS)])
 
 
 def pseudo_inertia(parameters: FloatArray) -> FloatArray:
@@ -61,15 +63,12 @@ def moved(pose: FloatArray) -> FloatArray:
     return np.column_stack([inertial_parameters(pose @ basis @ pose.T) for basis in BASIS])
 
 
-_MOMENTS = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
-
-
 def _basis() -> FloatArray:
     matrices = np.zeros((N_INERTIAL, 4, 4))
     matrices[0, 3, 3] = 1.0
     for axis in range(3):
         matrices[1 + axis, axis, 3] = matrices[1 + axis, 3, axis] = 1.0
-    for place, (row, column) in enumerate(_MOMENTS):
+    for place, (row, column) in enumerate(MOMENTS):
         tensor = np.zeros((3, 3))
         tensor[row, column] = tensor[column, row] = 1.0
         matrices[4 + place, :3, :3] = 0.5 * np.trace(tensor) * np.eye(3) - tensor

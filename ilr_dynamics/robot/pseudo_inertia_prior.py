@@ -8,9 +8,9 @@ Wishart prior of a payload's pseudo-inertia: no estimate leaves the bodies that 
     - \tfrac12 \mathrm{tr}\big(S^{-1} P(\pi)\big) + \mathrm{const}
 
 With a Gaussian likelihood :math:`\exp(b^\top\pi - \tfrac12 \pi^\top A \pi)` the posterior is
-log-concave, with one mode, found by Newton's method with backtracking (Boyd and Vandenberghe, 2004,
-chapter 9): log det is a barrier that no step crosses. The posterior is then taken as a Gaussian
-about the mode (Laplace's approximation).
+log-concave, with one mode, found by Newton's method with backtracking, log det being a barrier that
+no step crosses (Boyd and Vandenberghe, 2004, chapters 9 and 11). The posterior is then taken as a
+Gaussian about the mode (Laplace's approximation).
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ BARRIER = 0.5 * (DOF - 5.0)
 CONVERGED, COARSELY = 1e-4, 0.1
 # By how much more of the likelihood counts from one search to the next.
 GROWTH = 10.0
+# Added to a matrix with ones on its diagonal: at the edge of what can exist rounding would make it
+# indefinite.
+JITTER = 1e-9
 MOST_STEPS = 50
 SMALLEST_SHARE = 1e-6
 # log |d P / d pi|, from the diagonal of the second moments: the determinant is 1/2.
@@ -111,7 +114,7 @@ class PseudoInertiaPrior:
         gradient, hessian = self._derivatives(A, b, start)
         step, _ = _solved(hessian, gradient)
         share = min(1.0, 1.0 / max(0.5 * float(gradient @ step), 1.0))
-        parameters = start
+        parameters = start if share == 1.0 else self.mean
         while share < 1.0:
             parameters = self._climb(share * A, share * b, parameters, COARSELY)
             share *= GROWTH
@@ -192,7 +195,9 @@ def _solved(matrix: FloatArray, right: FloatArray) -> tuple[FloatArray, float]:
     Scaled to a diagonal of ones first: moments of inertia and masses are orders apart.
     """
     scale = 1.0 / np.sqrt(np.diagonal(matrix))
-    factor = cho_factor(matrix * np.outer(scale, scale))
+    scaled = matrix * np.outer(scale, scale)
+    scaled[np.diag_indices(N_INERTIAL)] += JITTER
+    factor = cho_factor(scaled)
     columns = scale if right.ndim == 1 else scale[:, None]
     solution = columns * cho_solve(factor, columns * right)
     log_determinant = 2.0 * float(np.sum(np.log(np.diagonal(factor[0]) / scale)))

@@ -10,7 +10,7 @@ from payloads import box, payloads
 from scipy.spatial.transform import Rotation
 
 from ilr_dynamics.exceptions import InvalidParameterError
-from ilr_dynamics.robot.payload import Payload
+from ilr_dynamics.robot.payload import Payload, central_derivatives
 from ilr_dynamics.robot.payload_dynamics import PayloadDynamics
 from ilr_dynamics.robot.pinocchio_model import pinocchio_model
 from ilr_dynamics.robot.pseudo_inertia import inertial_parameters, moved, pseudo_inertia
@@ -42,6 +42,23 @@ def test_parameters_move_as_the_body_does(payload):
     inertia = pinocchio.Inertia(payload.mass, payload.com, payload.tensor)
     expected = inertia.se3Action(pinocchio.SE3(pose)).toDynamicParameters()
     np.testing.assert_allclose(moved(pose) @ payload.parameters, expected, atol=1e-10)
+
+
+@given(payloads())
+def test_derivatives_are_those_of_differences(payload):
+    def central(parameters):
+        body = Payload.from_parameters(parameters)
+        return np.array([body.mass, *body.com, *body.inertia])
+
+    parameters = payload.parameters
+    steps = np.diag(1e-6 * payload.mass * np.repeat([1.0, 0.01, 1e-4], [1, 3, 6]))
+    differences = np.column_stack(
+        [
+            (central(parameters + step) - central(parameters - step)) / (2.0 * np.sum(step))
+            for step in steps
+        ]
+    )
+    np.testing.assert_allclose(central_derivatives(parameters), differences, rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize(

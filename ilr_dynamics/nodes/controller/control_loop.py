@@ -17,6 +17,7 @@ from sensor_msgs.msg import JointState
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import (
     Command,
+    FeedForward,
     RigidBodyFeedForward,
     TrackingController,
 )
@@ -27,6 +28,7 @@ from ilr_dynamics.nodes.controller.diagnostics import LoopState
 from ilr_dynamics.nodes.controller.joint_state_watch import Publishers, SilenceWatchdog
 from ilr_dynamics.nodes.controller.loop_report import LoopReport
 from ilr_dynamics.nodes.controller.motion_requests import MotionRequests, TrajectoryRules
+from ilr_dynamics.nodes.controller.payload_services import PayloadServices
 from ilr_dynamics.nodes.settings import ControlSettings
 from ilr_dynamics.nodes.shared import qos
 from ilr_dynamics.nodes.shared.event_log import EventLog
@@ -62,6 +64,8 @@ class ControlLoop:
         Description of the arm.
     requests : MotionRequests
         Trajectories and requests, which go to this loop's controller while it exists.
+    payloads : PayloadServices
+        Requests about the payload, as these.
     log : EventLog
         Log of the node.
 
@@ -78,6 +82,7 @@ class ControlLoop:
         settings: ControlSettings,
         description: RobotDescription,
         requests: MotionRequests,
+        payloads: PayloadServices,
         log: EventLog,
     ) -> None:
         joints = settings.limits.joints
@@ -96,6 +101,8 @@ class ControlLoop:
             RigidBodyModel(description),
             driver_compensates_gravity=values["driver_compensates_gravity"],
         )
+        self._carried = settings.carried_payload(description, values["rate"])
+        self._tool_frame = description.tool_frame
         self._command_topic = node.resolve_topic_name(values["command.topic"])
         self.rivals = RivalWatch(self._other_controllers)
         self._publishers = Publishers(node, node.resolve_topic_name(values["state.topic"]))
@@ -103,7 +110,7 @@ class ControlLoop:
             settings.limits,
             settings.gains,
             settings.supervision,
-            settings.feedforward(self._physics, self._predictor),
+            self._feedforward(),
             self._physics,
             period=1.0 / values["rate"],
             feedforward_fade=values["feedforward.fade_time"],
@@ -129,6 +136,8 @@ class ControlLoop:
         )
         self._requests = requests
         requests.connect(self._controller, _rules(settings, values))
+        self._payloads = payloads
+        self._connect_payloads()
 
     @property
     def state(self) -> LoopState:
@@ -160,6 +169,7 @@ class ControlLoop:
         self._command = None
         self._velocity.reset()
         self._driver.reset()
+        self._carried.restart()
         self._watchdog.feed()
         self.report.statistics.restart()
         self._collector.start()
@@ -192,6 +202,7 @@ class ControlLoop:
         """Deactivate, and destroy topics and timer."""
         self.deactivate()
         self._requests.disconnect()
+        self._payloads.disconnect()
         self._watchdog.destroy()
         self._node.destroy_subscription(self.joint_states)
         self._node.destroy_lifecycle_publisher(self._torque_publisher)
@@ -208,7 +219,9 @@ class ControlLoop:
         self._controller.limits = settings.limits
         self._controller.supervision = settings.supervision
         self._driver = settings.driver_watch()
-        self._controller.set_feedforward(settings.feedforward(self._physics, self._predictor))
+        self._carried.max_mass = settings.max_payload
+        self._connect_payloads()
+        self._controller.set_feedforward(self._feedforward())
 
     def set_predictor(self, predictor: Predictor, model: str) -> None:
         """
@@ -223,9 +236,17 @@ class ControlLoop:
         """
         self._predictor, self.report.model = predictor, model
         if self._settings.controller == "ilr":
-            self._controller.set_feedforward(
-                self._settings.feedforward(self._physics, self._predictor)
-            )
+            self._controller.set_feedforward(self._feedforward())
+
+    def _feedforward(self) -> FeedForward:
+        """Model of the arm, with what it carries."""
+        arm = self._settings.feedforward(self._physics, self._predictor)
+        return self._carried.feedforward(arm, is_model=self._settings.controller != "pd")
+
+    def _connect_payloads(self) -> None:
+        self._payloads.connect(
+            self._carried, self._controller, self._settings.payload_estimation, self._tool_frame
+        )
 
     def _on_joint_state(self, message: JointState, info: Mapping[str, Any]) -> None:
         if not self._active:
@@ -270,6 +291,7 @@ class ControlLoop:
         before = time.perf_counter()
         self._controller.look_ahead()
         self.report.statistics.look_ahead_times.append(time.perf_counter() - before)
+        self._payloads.observe(self._stamp, command)
 
     def _check_velocity(
         self, stamp: float, position: FloatArray, measured: FloatArray | None
