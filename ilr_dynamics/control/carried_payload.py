@@ -118,6 +118,19 @@ class CarriedPayload:
         """Return the feed-forward of the same arm with the present payload; None without one."""
         return None if self._arm is None else self._with_payload(self._arm)
 
+    def set_limits(self, max_mass: float, torque: FloatArray) -> None:
+        """
+        Change what the arm may carry and which torques tell nothing.
+
+        Parameters
+        ----------
+        max_mass : float
+            kg.
+        torque : ndarray of shape (n_joints,)
+            Largest torques, Nm.
+        """
+        self.max_mass, self._observer.torque_limit = max_mass, torque
+
     def observe(self, command: Command) -> bool:
         """
         Observe a cycle, after its torque was sent.

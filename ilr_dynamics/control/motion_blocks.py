@@ -27,12 +27,15 @@ class SmoothedMotion(NamedTuple):
         rad, rad/s, rad/s^2.
     torque
         Torque that caused it, Nm.
+    largest_torque
+        Largest magnitude of a torque around that instant, Nm.
     """
 
     position: FloatArray
     velocity: FloatArray
     acceleration: FloatArray
     torque: FloatArray
+    largest_torque: FloatArray
 
 
 class MotionBlocks:
@@ -97,6 +100,11 @@ class MotionBlocks:
         if abs(time - self._start - self._duration) > IRREGULAR * self._duration:
             return None
         position, velocity, acceleration = self._filter[:3] @ self._positions
+        torques = self._torques
         return SmoothedMotion(
-            position, velocity, acceleration, self._filter[0] @ self._torques
+            position,
+            velocity,
+            acceleration,
+            self._filter[0] @ torques,
+            np.abs(torques).max(axis=0),
         )

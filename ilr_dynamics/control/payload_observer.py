@@ -57,7 +57,7 @@ class PayloadObserver:
     ) -> None:
         self.estimator = estimator
         self._dynamics = dynamics
-        self._limit = torque_limit
+        self.torque_limit = torque_limit
         self._least_variance = least_std**2
         n_joints = len(torque_limit)
         n_cycles = max(round(WINDOW / period), 8)
@@ -79,7 +79,6 @@ class PayloadObserver:
     def interrupt(self) -> None:
         """Begin a new block: what follows does not continue what was before."""
         self._blocks.restart()
-        self._saturated = False
         self._last: FloatArray | None = None
         self._second_last: FloatArray | None = None
 
@@ -102,12 +101,10 @@ class PayloadObserver:
         if last is None or second_last is None:
             return
         # A command acts from the next state to the one after: about this one, half each.
-        self._saturated |= bool((np.abs(last) >= self._limit).any())
         motion = self._blocks.add(command.time, command.position, 0.5 * (last + second_last))
         if motion is None:
             return
-        saturated, self._saturated = self._saturated, False
-        if saturated:
+        if (motion.largest_torque >= self.torque_limit).any():
             self.n_saturated += 1
             return
         state = Reference(motion.position, motion.velocity, motion.acceleration)

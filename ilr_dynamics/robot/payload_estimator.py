@@ -111,9 +111,10 @@ class PayloadEstimator:
         Returns
         -------
         bool
-            Whether the sample tells anything: an arm at rest does not.
+            Whether the sample tells anything: an arm at rest does not, nor a model whose torque
+            is not finite.
         """
-        if np.abs(velocity).max() < AT_REST:
+        if np.abs(velocity).max() < AT_REST or not np.isfinite(residual + std).all():
             return False
         row, slips = rows(columns, velocity, residual), slipping_share(velocity)
         all_near, newest_near = self._times_near(position, velocity)
@@ -159,7 +160,11 @@ class PayloadEstimator:
             self._forget(1)
         self._begin_stretch()
         total = _total([stretch.sums for stretch in self._stretches])
-        self.posterior = self.posterior.updated(total, self._prior)
+        try:
+            self.posterior = self.posterior.updated(total, self._prior)
+        except np.linalg.LinAlgError:
+            # Torques beyond all reason: nothing is known rather than something wrong.
+            self.restart()
 
     def _forget_before_change(self, n_newest: int) -> None:
         n_older = len(self._stretches) - n_newest

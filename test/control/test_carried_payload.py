@@ -129,7 +129,7 @@ def test_what_was_set_by_hand_stays_until_it_is_cleared(carried, physics):
 def test_what_tells_nothing_is_not_learned_from(carried, physics, mode, limit, text):
     law = torque_with(PAYLOAD, physics)
     largest = np.minimum(ARM.torque_limit, limit)
-    carried._observer._limit = largest
+    carried.set_limits(3.0, largest)
     news = followed(carried, lambda s: np.clip(law(s), -largest, largest), 4.0, mode)
     assert news == 0
     estimate = carried.estimate()

@@ -106,6 +106,16 @@ def test_an_arm_at_rest_tells_nothing(estimator):
     assert estimator.posterior is before and estimator.n_samples == 0
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_torque_that_is_no_number_is_left_out(estimator, value):
+    velocity = np.full(4, 0.5)
+    columns = DYNAMICS.columns(CENTRE, velocity, np.zeros(4))
+    torque = np.array([0.0, value, 0.0, 0.0])
+    assert not estimator.add(CENTRE, velocity, columns, torque, STD)
+    assert not estimator.add(CENTRE, velocity, columns, np.zeros(4), STD + torque)
+    assert estimator.n_samples == 0
+
+
 def test_a_repeated_motion_tells_what_one_round_does(estimator):
     """One state again and again: a thousand samples are worth hardly more than one."""
     velocity = np.full(4, 0.5)

@@ -219,7 +219,7 @@ class ControlLoop:
         self._controller.limits = settings.limits
         self._controller.supervision = settings.supervision
         self._driver = settings.driver_watch()
-        self._carried.max_mass = settings.max_payload
+        self._carried.set_limits(settings.max_payload, settings.limits.torque)
         self._connect_payloads()
         self._controller.set_feedforward(self._feedforward())
 
