@@ -32,7 +32,10 @@ __all__ = ["PayloadEstimator"]
 STRETCH, MOST_STRETCHES = 8, 120
 # How many of the newest stretches are compared with the rest, after which sample of a stretch.
 COMPARED = {2: 2, 4: 4, 6: 8}
-NEWEST = max(COMPARED.values())
+# Samples before each that it is not independent of, in these comparisons: a second's. What a model
+# errs by is the same at the same state before and after a change, so it does not hide one, and a
+# change that is found where there was none costs no more than what was known.
+LATELY = 16
 # Log odds from which on something has changed. A model that errs alike at like states makes
 # small ones by chance.
 CHANGED = 10.0
@@ -148,7 +151,7 @@ class PayloadEstimator:
         self._end += 1
         root = np.sqrt(3.0 * np.sum(apart**2, axis=1))
         near = (1.0 + root) * np.exp(-root)
-        return 1.0 + near.sum(axis=0), 1.0 + near[-NEWEST * STRETCH :].sum(axis=0)
+        return 1.0 + near.sum(axis=0), 1.0 + near[-LATELY:].sum(axis=0)
 
     def _begin_stretch(self) -> None:
         self._open = _Stretch(PayloadSums.none(self._n_joints), PayloadSums.none(self._n_joints))
@@ -171,7 +174,7 @@ class PayloadEstimator:
         if n_older < 1:
             return
         stretches = list(self._stretches)
-        older = _total([stretch.sums for stretch in stretches[:n_older]])
+        older = _total([stretch.alone for stretch in stretches[:n_older]])
         newer = _total([stretch.alone for stretch in stretches[n_older:]])
         odds = log_odds_of_change(older, newer, self.posterior.precision, self._prior)
         if odds > CHANGED:
