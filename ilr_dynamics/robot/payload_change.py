@@ -27,7 +27,8 @@ from ilr_dynamics.robot.pseudo_inertia import N_INERTIAL
 
 __all__ = ["log_odds_of_change"]
 
-ITERATIONS = 4
+# The bound holds after any number, and less of it is lost on how newer samples differ.
+ITERATIONS = 2
 
 
 def log_odds_of_change(

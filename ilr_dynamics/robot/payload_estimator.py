@@ -31,7 +31,7 @@ __all__ = ["PayloadEstimator"]
 # Samples of a stretch, and stretches that are kept: of 17 samples a second, a minute.
 STRETCH, MOST_STRETCHES = 8, 120
 # How many of the newest stretches are compared with the rest, after which sample of a stretch.
-COMPARED = {2: 2, 4: 4, 6: 8}
+COMPARED = {3: 2, 6: 6}
 # Samples before each that it is not independent of, in these comparisons: a second's. What a model
 # errs by is the same at the same state before and after a change, so it does not hide one, and a
 # change that is found where there was none costs no more than what was known.
@@ -164,7 +164,7 @@ class PayloadEstimator:
         self._begin_stretch()
         total = _total([stretch.sums for stretch in self._stretches])
         try:
-            self.posterior = self.posterior.updated(total, self._prior)
+            self.posterior = self.posterior.updated(total, self._prior, iterations=1)
         except np.linalg.LinAlgError:
             # Torques beyond all reason: nothing is known rather than something wrong.
             self.restart()

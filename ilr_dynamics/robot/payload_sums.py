@@ -142,14 +142,25 @@ def reduced(sums: PayloadSums, precision: FloatArray, friction: FloatArray) -> R
         Nms/rad and Nm.
     """
     products = precision[:, None, None] * sums.products
-    known = products[:, FRICTION, FRICTION].copy()
-    before = 1.0 / friction**2
-    known[:, [0, 1], [0, 1]] += before
-    covariance = np.linalg.inv(known)
-    across = products[:, FRICTION][:, :, OTHERS]
+    known = products[:, FRICTION, FRICTION] + _diagonal(1.0 / friction**2)
+    (viscous, both), (_, dry) = known.transpose(1, 2, 0)
+    determinant = viscous * dry - both**2
+    covariance = np.array([[dry, -both], [-both, viscous]]).transpose(2, 0, 1)
+    covariance /= determinant[:, None, None]
+    across = products[:, FRICTION]
     to_friction = covariance @ across
-    of_others = products[:, OTHERS][:, :, OTHERS] - across.transpose(0, 2, 1) @ to_friction
-    total = of_others.sum(axis=0)
-    _, log_determinant = np.linalg.slogdet(known)
-    log_constant = -0.5 * (total[-1, -1] + np.sum(log_determinant) - np.sum(np.log(before)))
-    return Reduced(total[:-1, :-1], total[:-1, -1], float(log_constant), to_friction, covariance)
+    total = products.sum(axis=0)
+    total -= np.tensordot(across, to_friction, axes=((0, 1), (0, 1)))
+    log_constant = -0.5 * (total[-1, -1] + np.sum(np.log(determinant * np.prod(friction**2, 1))))
+    return Reduced(
+        total[PAYLOAD, PAYLOAD],
+        total[PAYLOAD, N_UNKNOWN],
+        float(log_constant),
+        to_friction[:, :, OTHERS],
+        covariance,
+    )
+
+
+def _diagonal(values: FloatArray) -> FloatArray:
+    """Matrices (n, 2, 2) with these values (n, 2) on their diagonals."""
+    return values[:, :, None] * np.eye(2)
