@@ -41,7 +41,14 @@ from ilr_dynamics.robot.dynamics_regressor import (
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 from ilr_dynamics.robot.parameter_posterior import parameter_posterior
 
-__all__ = ["LEARNERS", "LearnedTorque", "Learner", "make_learner", "product_feedforward", "product_settings"]
+__all__ = [
+    "LEARNERS",
+    "LearnedTorque",
+    "Learner",
+    "make_learner",
+    "product_feedforward",
+    "product_settings",
+]
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 from _learners import product_settings
@@ -43,7 +42,7 @@ class Run:
     fed_forward : list of Payload or None
         Payload in use after each of them.
     costs : list of float
-        Time that each cycle took for the estimate, s.
+        Time of the processor that each cycle took for the estimate, s.
     """
 
     times: list[float] = field(default_factory=list)
@@ -107,11 +106,11 @@ def run(
             raise TrajectoryError(f"at {measured.time - start:.2f} s: {controller.fault}")
         if moving and command.mode is not Mode.TRACKING:
             return found
-        began = time.perf_counter()
+        began = time.thread_time()
         is_new = carried.observe(command)
         if is_new and carried.follow(estimate := carried.estimate()):
             controller.set_feedforward(carried.renewed())
-        found.costs.append(time.perf_counter() - began)
+        found.costs.append(time.thread_time() - began)
         if is_new:
             found.times.append(measured.time - start)
             found.masses.append(estimate.payload.mass)

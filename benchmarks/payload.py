@@ -10,7 +10,7 @@ the estimate that was in use 10 and 30 s after the first motion with the payload
 Besides: friction that doubles without a payload, ten minutes in which nothing happens, and test
 trajectories that the model has not learned.
 
-Results of each run are kept in a folder; one that was interrupted goes on where it was by --resume.
+Results of each run are kept in a folder; what was interrupted goes on where it was by --resume.
 """
 
 from __future__ import annotations
@@ -134,9 +134,7 @@ def _friction(robot: str, seed: int, feedforward: FeedForward) -> Results:
     return _estimates(found, 0.0)
 
 
-def _unchanged(
-    arm: LoadableArm, feedforward: FeedForward, name: str, duration: float
-) -> Results:
+def _unchanged(arm: LoadableArm, feedforward: FeedForward, name: str, duration: float) -> Results:
     found = run(arm, feedforward, long_path(arm, name, duration), carried_payload(arm))
     return _estimates(found, 0.0)
 
@@ -161,7 +159,9 @@ def _summary(
     elsewhere: list[Results],
 ) -> Results:
     runs = list(picked.values())
-    after = {f"T1_after_{s}_s": _worst([of_run[f"T1_{s}"] for of_run in runs]) for s in FROZEN_AFTER}
+    after = {
+        f"T1_after_{s}_s": _worst([of_run[f"T1_{s}"] for of_run in runs]) for s in FROZEN_AFTER
+    }
     errors = {of_run["true_mass"]: [] for of_run in runs}
     for of_run in runs:
         errors[of_run["true_mass"]].append(of_run["errors_30"])

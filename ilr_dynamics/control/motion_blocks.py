@@ -69,9 +69,7 @@ class MotionBlocks:
         """Begin a new block."""
         self._n = 0
 
-    def add(
-        self, time: float, position: FloatArray, torque: FloatArray
-    ) -> SmoothedMotion | None:
+    def add(self, time: float, position: FloatArray, torque: FloatArray) -> SmoothedMotion | None:
         """
         Add one cycle.
 

@@ -3,8 +3,8 @@
 r"""
 Whether newer torques still fit what older ones said of the payload.
 
-Two explanations are compared by their marginal likelihoods: one payload, one change of friction and
-one noise for all samples, or others for the newer ones,
+Two explanations are compared by their marginal likelihoods: one payload, one change of friction
+and one noise for all samples, or others for the newer ones,
 
 .. math::
     \log \frac{p(D_\mathrm{old})\, p(D_\mathrm{new})}{p(D_\mathrm{old}, D_\mathrm{new})}
@@ -59,9 +59,7 @@ def _log_evidence(sums: PayloadSums, precision: FloatArray, prior: PayloadPrior)
         covariance = np.linalg.inv(whole)
         pull = scale * left.b
         mean = covariance @ pull
-        squares = expected_squares(
-            sums, left, scale * mean, covariance * np.outer(scale, scale)
-        )
+        squares = expected_squares(sums, left, scale * mean, covariance * np.outer(scale, scale))
         rate = SHAPE + 0.5 * squares
         used, precision = precision, shape / rate
     _, log_determinant = np.linalg.slogdet(whole)

@@ -14,14 +14,12 @@ whatever the others do. After each stretch the newest are compared with what was
 
 from __future__ import annotations
 
-from collections import deque
-from typing import NamedTuple
-
 import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.robot.payload_change import log_odds_of_change
 from ilr_dynamics.robot.payload_posterior import PayloadPosterior, PayloadPrior
+from ilr_dynamics.robot.payload_stretches import PayloadStretches
 from ilr_dynamics.robot.payload_sums import PayloadSums, rows
 from ilr_dynamics.robot.residual_correlation import ResidualCorrelation
 from ilr_dynamics.robot.torque_noise import slipping_share
@@ -43,20 +41,9 @@ CHANGED = 10.0
 AT_REST = 0.02
 
 
-class _Stretch(NamedTuple):
-    """
-    Sums of some samples in a row.
-
-    Attributes
-    ----------
-    sums
-        Of samples that count by how often the arm was near their states since the last change.
-    alone
-        The same, by how often it was there within the newest stretches that may be compared.
-    """
-
-    sums: PayloadSums
-    alone: PayloadSums
+# Kinds of sums: of samples that count by how often each joint was near their states since the last
+# change, and by how often it was there lately.
+_SINCE_CHANGE, _LATELY = range(2)
 
 
 class PayloadEstimator:
@@ -80,14 +67,17 @@ class PayloadEstimator:
         self._prior = prior
         self._n_joints = len(prior.friction)
         self._correlation = ResidualCorrelation()
-        self._longest = (MOST_STRETCHES + 1) * STRETCH
+        self._longest = (MOST_STRETCHES + 2) * STRETCH
         self._states = np.empty((2 * self._longest, 2, self._n_joints))
+        self._stretches = PayloadStretches(2, MOST_STRETCHES, self._n_joints)
+        self._open: list[PayloadSums] = []
+        self._n_open = 0
         self.restart()
 
     def restart(self) -> None:
         """Forget all samples."""
         self.posterior = PayloadPosterior.before_samples(self._prior)
-        self._stretches: deque[_Stretch] = deque()
+        self._stretches.forget(len(self._stretches))
         self._end = self.n_samples = 0
         self._begin_stretch()
 
@@ -120,14 +110,11 @@ class PayloadEstimator:
         if np.abs(velocity).max() < AT_REST or not np.isfinite(residual + std).all():
             return False
         row, slips = rows(columns, velocity, residual), slipping_share(velocity)
-        all_near, newest_near = self._times_near(position, velocity)
         share = self._correlation.share
-        self._open = _Stretch(
-            *(
-                sums.with_sample(row, std, slips / (1.0 - share + share * times))
-                for sums, times in zip(self._open, (all_near, newest_near), strict=True)
-            )
-        )
+        self._open = [
+            sums.with_sample(row, std, slips / (1.0 - share + share * times))
+            for sums, times in zip(self._open, self._times_near(position, velocity), strict=True)
+        ]
         self.n_samples += 1
         self._n_open += 1
         # By turns, so that no cycle has to bear all.
@@ -154,15 +141,14 @@ class PayloadEstimator:
         return 1.0 + near.sum(axis=0), 1.0 + near[-LATELY:].sum(axis=0)
 
     def _begin_stretch(self) -> None:
-        self._open = _Stretch(PayloadSums.none(self._n_joints), PayloadSums.none(self._n_joints))
-        self._n_open = 0
+        self._open, self._n_open = [PayloadSums.none(self._n_joints)] * 2, 0
 
     def _close_stretch(self) -> None:
-        self._stretches.append(self._open)
-        if len(self._stretches) > MOST_STRETCHES:
+        if self._stretches.is_full:
             self._forget(1)
+        self._stretches.append(tuple(self._open))
         self._begin_stretch()
-        total = _total([stretch.sums for stretch in self._stretches])
+        total = self._stretches.total(_SINCE_CHANGE)
         try:
             self.posterior = self.posterior.updated(total, self._prior, iterations=1)
         except np.linalg.LinAlgError:
@@ -173,24 +159,13 @@ class PayloadEstimator:
         n_older = len(self._stretches) - n_newest
         if n_older < 1:
             return
-        stretches = list(self._stretches)
-        older = _total([stretch.alone for stretch in stretches[:n_older]])
-        newer = _total([stretch.alone for stretch in stretches[n_older:]])
+        older = self._stretches.total(_LATELY, 0, n_older)
+        newer = self._stretches.total(_LATELY, n_older)
         odds = log_odds_of_change(older, newer, self.posterior.precision, self._prior)
         if odds > CHANGED:
             self._forget(n_older)
-            self._stretches = deque(
-                _Stretch(stretch.alone, stretch.alone) for stretch in self._stretches
-            )
+            self._stretches.replace(_SINCE_CHANGE, _LATELY)
 
     def _forget(self, n_stretches: int) -> None:
-        for _ in range(n_stretches):
-            self._stretches.popleft()
+        self._stretches.forget(n_stretches)
         self.n_samples -= n_stretches * STRETCH
-
-
-def _total(parts: list[PayloadSums]) -> PayloadSums:
-    return PayloadSums(
-        np.sum([part.products for part in parts], axis=0),
-        np.sum([part.count for part in parts], axis=0),
-    )

@@ -8,9 +8,9 @@ Wishart prior of a payload's pseudo-inertia: no estimate leaves the bodies that 
     - \tfrac12 \mathrm{tr}\big(S^{-1} P(\pi)\big) + \mathrm{const}
 
 With a Gaussian likelihood :math:`\exp(b^\top\pi - \tfrac12 \pi^\top A \pi)` the posterior is
-log-concave, with one mode, found by Newton's method with backtracking, log det being a barrier that
-no step crosses (Boyd and Vandenberghe, 2004, chapters 9 and 11). The posterior is then taken as a
-Gaussian about the mode (Laplace's approximation).
+log-concave, with one mode, found by Newton's method with backtracking, log det being a barrier
+that no step crosses (Boyd and Vandenberghe, 2004, chapters 9 and 11). The posterior is then taken
+as a Gaussian about the mode (Laplace's approximation).
 """
 
 from __future__ import annotations
@@ -109,8 +109,8 @@ class PseudoInertiaPrior:
         start : ndarray of shape (10,)
             Parameters of a real body.
         """
-        # Where torques ask for a body that cannot be, straight steps end at its edge: the likelihood
-        # is let in little by little, and the barrier keeps away from there meanwhile.
+        # Where torques ask for a body that cannot be, straight steps end at its edge: the
+        # likelihood is let in little by little, and the barrier keeps away from there meanwhile.
         gradient, hessian = self._derivatives(A, b, start)
         step, _ = _solved(hessian, gradient)
         share = min(1.0, 1.0 / max(0.5 * float(gradient @ step), 1.0))

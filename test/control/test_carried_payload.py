@@ -95,7 +95,9 @@ def test_payload_is_estimated_taken_and_cleared(carried, physics):
 
 
 def test_a_payload_beyond_the_rating_is_not_fed_forward(carried, physics):
-    followed(carried, torque_with(Payload(5.0, [0, 0, 0.02], [0.01, 0, 0, 0.01, 0, 0.01]), physics))
+    followed(
+        carried, torque_with(Payload(5.0, [0, 0, 0.02], [0.01, 0, 0, 0.01, 0, 0.01]), physics)
+    )
     estimate = carried.estimate()
     assert estimate.verdict is Verdict.TOO_HEAVY
     assert "at most 3 kg (payload.max_mass)" in estimate.text

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Friction is integrated out as the joint posterior says, and noise is found beside the payload."""
+"""Friction is integrated out as the joint posterior says; noise is found beside the payload."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Services and topic of the payload: ~/estimate_payload, ~/set_payload, ~/clear_payload, ~/payload."""
+"""Payload services ~/estimate_payload, ~/set_payload, ~/clear_payload, and topic ~/payload."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class PayloadServices:
         self._carried = self._controller = None
 
     def observe(self, stamp: Any, command: Command) -> None:
-        """Observe a cycle, after its torque was sent; publish an estimate if there is a new one."""
+        """Observe a cycle, after its torque was sent; publish what is new."""
         carried = self._carried
         if carried is None or self._estimation == "off" or not carried.observe(command):
             return
