@@ -53,9 +53,12 @@ class MotionBlocks:
         Cycles of a block, at least four.
     period : float
         Nominal time between cycles, s.
+    n_left_out : int
+        Cycles between one block and the next.
     """
 
-    def __init__(self, n_joints: int, n_cycles: int, period: float) -> None:
+    def __init__(self, n_joints: int, n_cycles: int, period: float, n_left_out: int = 0) -> None:
+        self._n_left_out = n_left_out
         self._duration = (n_cycles - 1) * period
         offsets = period * (np.arange(n_cycles) - 0.5 * (n_cycles - 1))
         powers = np.vander(offsets, DEGREE + 1, increasing=True)
@@ -88,13 +91,16 @@ class MotionBlocks:
             That at the middle of the block which this cycle ends, if the cycles came regularly.
         """
         n = self._n
+        if n < 0:
+            self._n = n + 1
+            return None
         if n == 0:
             self._start = time
         self._positions[n], self._torques[n] = position, torque
         self._n = n + 1
         if self._n < len(self._positions):
             return None
-        self._n = 0
+        self._n = -self._n_left_out
         if abs(time - self._start - self._duration) > IRREGULAR * self._duration:
             return None
         position, velocity, acceleration = self._filter[:3] @ self._positions

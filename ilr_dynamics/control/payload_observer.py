@@ -19,6 +19,8 @@ __all__ = ["PayloadObserver"]
 
 # Length of the filter on positions and torques, s, as that of samples that a model learns from.
 WINDOW = 0.06
+# Time from one sample to the next, s: neighbours tell much the same.
+SAMPLE_PERIOD = 0.1
 # Modes in which nobody but the controller moves the arm.
 OBSERVED = (Mode.HOLDING, Mode.TRACKING, Mode.STOPPING)
 
@@ -61,8 +63,9 @@ class PayloadObserver:
         self._least_variance = least_std**2
         n_joints = len(torque_limit)
         n_cycles = max(round(WINDOW / period), 8)
-        self._duration = n_cycles * period
-        self._blocks = MotionBlocks(n_joints, n_cycles, period)
+        n_left_out = max(round(SAMPLE_PERIOD / period) - n_cycles, 0)
+        self._duration = (n_cycles + n_left_out) * period
+        self._blocks = MotionBlocks(n_joints, n_cycles, period, n_left_out)
         self.restart()
 
     @property

@@ -3,7 +3,8 @@
 r"""
 Payload estimator: what the tool carries, from the torques that the arm's model does not expect.
 
-Samples of the last minute of motion are kept as sums over stretches of half a second. The errors
+Samples of the last minute of motion are kept as sums over stretches of little more than half a
+second. The errors
 of the arm's model are alike at states that are alike, so a sample of a joint at a position and
 velocity where it has been c times counts as 1 / (1 - s + s c) independent ones, as in
 `representative_samples`: however long an eight is repeated, it tells of the payload what one round
@@ -26,14 +27,14 @@ from ilr_dynamics.robot.torque_noise import slipping_share
 
 __all__ = ["PayloadEstimator"]
 
-# Samples of a stretch, and stretches that are kept: of 17 samples a second, a minute.
-STRETCH, MOST_STRETCHES = 8, 120
+# Samples of a stretch, and stretches that are kept: of ten samples a second, a minute.
+STRETCH, MOST_STRETCHES = 6, 100
 # How many of the newest stretches are compared with the rest, after which sample of a stretch.
-COMPARED = {3: 2, 6: 6}
+COMPARED = {2: 2, 4: 7}
 # Samples before each that it is not independent of, in these comparisons: a second's. What a model
 # errs by is the same at the same state before and after a change, so it does not hide one, and a
 # change that is found where there was none costs no more than what was known.
-LATELY = 16
+LATELY = 10
 # Log odds from which on something has changed. A model that errs alike at like states makes
 # small ones by chance.
 CHANGED = 10.0

@@ -150,7 +150,8 @@ def reduced(sums: PayloadSums, precision: FloatArray, friction: FloatArray) -> R
     across = products[:, FRICTION]
     to_friction = covariance @ across
     total = products.sum(axis=0)
-    total -= np.tensordot(across, to_friction, axes=((0, 1), (0, 1)))
+    # As one product of matrices, over both friction terms of all joints.
+    total -= across.reshape(-1, N_UNKNOWN + 1).T @ to_friction.reshape(-1, N_UNKNOWN + 1)
     log_constant = -0.5 * (total[-1, -1] + np.sum(np.log(determinant * np.prod(friction**2, 1))))
     return Reduced(
         total[PAYLOAD, PAYLOAD],

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 from scipy.special import multigammaln
 
 from ilr_dynamics.arrays import FloatArray
@@ -112,7 +111,7 @@ class PseudoInertiaPrior:
         # Where torques ask for a body that cannot be, straight steps end at its edge: the
         # likelihood is let in little by little, and the barrier keeps away from there meanwhile.
         gradient, hessian = self._derivatives(A, b, start)
-        step, _ = _solved(hessian, gradient)
+        step = _solved(hessian, gradient)
         share = min(1.0, 1.0 / max(0.5 * float(gradient @ step), 1.0))
         parameters = start if share == 1.0 else self.mean
         while share < 1.0:
@@ -120,7 +119,8 @@ class PseudoInertiaPrior:
             share *= GROWTH
         parameters = self._climb(A, b, parameters, CONVERGED)
         _, hessian = self._derivatives(A, b, parameters)
-        covariance, log_determinant = _solved(hessian, np.eye(N_INERTIAL))
+        covariance = _solved(hessian, np.eye(N_INERTIAL))
+        _, log_determinant = np.linalg.slogdet(hessian)
         log_evidence = (
             self._value(A, b, parameters)
             + self._log_constant
@@ -136,7 +136,7 @@ class PseudoInertiaPrior:
         value = self._value(A, b, parameters)
         for _ in range(MOST_STEPS):
             gradient, hessian = self._derivatives(A, b, parameters)
-            step, _ = _solved(hessian, gradient)
+            step = _solved(hessian, gradient)
             if 0.5 * float(gradient @ step) < tolerance:
                 break
             share = 1.0
@@ -188,17 +188,14 @@ class PseudoInertiaPrior:
         )
 
 
-def _solved(matrix: FloatArray, right: FloatArray) -> tuple[FloatArray, float]:
+def _solved(matrix: FloatArray, right: FloatArray) -> FloatArray:
     """
-    Return the solution for a positive definite matrix, and the log of its determinant.
+    Return the solution for a positive definite matrix.
 
     Scaled to a diagonal of ones first: moments of inertia and masses are orders apart.
     """
     scale = 1.0 / np.sqrt(np.diagonal(matrix))
     scaled = matrix * np.outer(scale, scale)
     scaled[np.diag_indices(N_INERTIAL)] += JITTER
-    factor = cho_factor(scaled)
     columns = scale if right.ndim == 1 else scale[:, None]
-    solution = columns * cho_solve(factor, columns * right)
-    log_determinant = 2.0 * float(np.sum(np.log(np.diagonal(factor[0]) / scale)))
-    return solution, log_determinant
+    return columns * np.linalg.solve(scaled, columns * right)

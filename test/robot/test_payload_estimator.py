@@ -16,7 +16,7 @@ from ilr_dynamics.robot.pseudo_inertia_prior import PseudoInertiaPrior
 ARM = load_description("wam4")
 DYNAMICS = PayloadDynamics(ARM)
 STD = np.array([0.3, 0.4, 0.2, 0.1])
-PERIOD = 0.06
+PERIOD = 0.1
 PAYLOAD = box(0.6, [0.03, -0.02, 0.04], [0.08, 0.08, 0.12])
 CENTRE = np.array([0.0, 0.7, 0.0, 1.8])
 RATES = np.array([1.0, 1.3, 0.7, 1.6])
