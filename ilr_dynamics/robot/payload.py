@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 
 from ilr_dynamics.arrays import FloatArray, read_only
 from ilr_dynamics.exceptions import InvalidParameterError
+from ilr_dynamics.robot.dynamics_terms import N_INERTIAL
 from ilr_dynamics.robot.pseudo_inertia import (
     MOMENTS,
-    N_INERTIAL,
+    MassDistribution,
     inertial_parameters,
-    pseudo_inertia,
 )
 
 __all__ = ["Payload", "central_derivatives"]
@@ -74,12 +74,8 @@ class Payload:
     @classmethod
     def from_parameters(cls, parameters: ArrayLike) -> Self:
         """Return the payload of inertial parameters (10,), see `inertial_parameters`."""
-        matrix = pseudo_inertia(np.asarray(parameters, dtype=float))
-        mass = float(matrix[3, 3])
-        com = matrix[:3, 3] / mass
-        second = matrix[:3, :3] - mass * np.outer(com, com)
-        tensor = np.trace(second) * np.eye(3) - second
-        return cls(mass, com, tensor[np.triu_indices(3)])
+        body = MassDistribution.of(np.asarray(parameters, dtype=float))
+        return cls(body.mass, body.centre, body.inertia[np.triu_indices(3)])
 
     @property
     def tensor(self) -> FloatArray:

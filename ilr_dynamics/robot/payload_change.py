@@ -21,9 +21,9 @@ import numpy as np
 from scipy.special import gammaln
 
 from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.robot.dynamics_terms import N_INERTIAL
 from ilr_dynamics.robot.payload_posterior import SHAPE, PayloadPrior, expected_squares
 from ilr_dynamics.robot.payload_sums import PayloadSums, reduced
-from ilr_dynamics.robot.pseudo_inertia import N_INERTIAL
 
 __all__ = ["log_odds_of_change"]
 

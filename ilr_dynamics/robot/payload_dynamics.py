@@ -12,9 +12,10 @@ import pinocchio
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.exceptions import RobotDescriptionError
 from ilr_dynamics.robot.description import RobotDescription
+from ilr_dynamics.robot.dynamics_terms import N_INERTIAL
 from ilr_dynamics.robot.payload import Payload
 from ilr_dynamics.robot.pinocchio_model import pinocchio_model
-from ilr_dynamics.robot.pseudo_inertia import N_INERTIAL, moved
+from ilr_dynamics.robot.pseudo_inertia import moved
 
 __all__ = ["PayloadDynamics", "PayloadTorque"]
 

@@ -18,6 +18,7 @@ from typing import Self
 import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.robot.dynamics_terms import N_INERTIAL
 from ilr_dynamics.robot.payload_sums import (
     FRICTION,
     N_UNKNOWN,
@@ -26,7 +27,6 @@ from ilr_dynamics.robot.payload_sums import (
     Reduced,
     reduced,
 )
-from ilr_dynamics.robot.pseudo_inertia import N_INERTIAL
 from ilr_dynamics.robot.pseudo_inertia_prior import PseudoInertiaPrior
 
 __all__ = ["SHAPE", "PayloadPosterior", "PayloadPrior", "expected_squares"]

@@ -24,7 +24,7 @@ from typing import Self
 import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
-from ilr_dynamics.robot.pseudo_inertia import N_INERTIAL
+from ilr_dynamics.robot.dynamics_terms import N_INERTIAL
 
 __all__ = ["FRICTION", "PAYLOAD", "PayloadSums", "Reduced", "reduced", "rows"]
 

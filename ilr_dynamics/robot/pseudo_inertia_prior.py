@@ -22,9 +22,9 @@ import numpy as np
 from scipy.special import multigammaln
 
 from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.robot.dynamics_terms import N_INERTIAL
 from ilr_dynamics.robot.pseudo_inertia import (
     BASIS,
-    N_INERTIAL,
     inertial_parameters,
     pseudo_inertia,
 )

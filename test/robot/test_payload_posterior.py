@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from payloads import box
 from scipy.stats import multivariate_normal
 
+from ilr_dynamics.robot.dynamics_terms import N_INERTIAL
 from ilr_dynamics.robot.payload_change import log_odds_of_change
 from ilr_dynamics.robot.payload_posterior import PayloadPosterior, PayloadPrior
 from ilr_dynamics.robot.payload_sums import N_UNKNOWN, PayloadSums, reduced, rows
-from ilr_dynamics.robot.pseudo_inertia import N_INERTIAL
 from ilr_dynamics.robot.pseudo_inertia_prior import PseudoInertiaPrior
 
 BODY = PseudoInertiaPrior(mass=1.0, size=0.15)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from payloads import box
 from scipy.stats import wishart
 
-from ilr_dynamics.robot.pseudo_inertia import N_INERTIAL, inertial_parameters, pseudo_inertia
+from ilr_dynamics.robot.dynamics_terms import N_INERTIAL
+from ilr_dynamics.robot.pseudo_inertia import inertial_parameters, pseudo_inertia
 from ilr_dynamics.robot.pseudo_inertia_prior import DOF, PseudoInertiaPrior
 
 PRIOR = PseudoInertiaPrior(mass=1.0, size=0.15)
