@@ -164,6 +164,9 @@ class TrackingController:
         """
         self._feedforward = feedforward or self._no_feedforward
         self._guidance = guidance or self._guidance
+        if self._guidance is not None:
+            # What was evaluated ahead is of what was before.
+            self._guidance.forget()
         self._crossfade.begin()
 
     def set_trajectory(self, path: JointPath, start: float | None = None) -> float:

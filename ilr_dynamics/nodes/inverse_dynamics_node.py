@@ -36,6 +36,7 @@ from ilr_dynamics.nodes.controller.diagnostics import (
 )
 from ilr_dynamics.nodes.controller.follow_joint_trajectory import FollowJointTrajectoryServer
 from ilr_dynamics.nodes.controller.motion_requests import MotionRequests
+from ilr_dynamics.nodes.controller.payload_services import PayloadServices
 from ilr_dynamics.nodes.learner.model_services import ModelServices
 from ilr_dynamics.nodes.parameter_table import changed, declare, read
 from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS
@@ -82,6 +83,7 @@ class InverseDynamicsNode(LifecycleNode):
         self._log = EventLog(self.get_logger())
         self._models = ModelServices(self, self._log)
         self._requests = MotionRequests(self, self._log)
+        self._payloads = PayloadServices(self, self._log)
         self._goals = FollowJointTrajectoryServer(self, self._requests, self._log)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", qos.STATUS)
         self._period = self.get_parameter("diagnostics.period").value
@@ -117,7 +119,13 @@ class InverseDynamicsNode(LifecycleNode):
             self._description = load_arm(values, self._warn_of_arm)
             settings = ControlSettings.from_values(values, self._description)
             self._loop = ControlLoop(
-                self, values, settings, self._description, self._requests, self._log
+                self,
+                values,
+                settings,
+                self._description,
+                self._requests,
+                self._payloads,
+                self._log,
             )
             self._configure_models(values)
             if values["snapshot"]:

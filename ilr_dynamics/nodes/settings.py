@@ -23,15 +23,21 @@ from ilr_dynamics.control import (
     NoFeedForward,
     Supervision,
 )
+from ilr_dynamics.control.carried_payload import CarriedPayload
 from ilr_dynamics.control.feedforward import Predictor
 from ilr_dynamics.control.goal_tolerances import GoalTolerances
 from ilr_dynamics.control.guiding import BRAKE, Guidance, Guide
+from ilr_dynamics.control.payload_observer import PayloadObserver
 from ilr_dynamics.exceptions import InvalidParameterError
 from ilr_dynamics.learning import LearnerLimits, LearningSettings
 from ilr_dynamics.nodes.parameter_table import check
 from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS, joints_in_messages
 from ilr_dynamics.recording import SampleSettings
 from ilr_dynamics.robot.description import RobotDescription
+from ilr_dynamics.robot.payload_dynamics import PayloadDynamics
+from ilr_dynamics.robot.payload_estimator import PayloadEstimator
+from ilr_dynamics.robot.payload_posterior import PayloadPrior
+from ilr_dynamics.robot.pseudo_inertia_prior import PseudoInertiaPrior
 
 __all__ = [
     "ControlSettings",
@@ -40,6 +46,11 @@ __all__ = [
     "learning_settings",
     "snapshot_folder",
 ]
+
+# Expected payload, as a share of the largest one, before the arm has moved.
+MEAN_PAYLOAD = 1.0 / 3.0
+# Deviation of torques that even the best model has, as a share of the largest torque.
+LEAST_STD = 0.002
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +67,9 @@ class ControlSettings:
     effort_error: float
     answer_timeout: float
     guide: Guide
+    payload_estimation: str
+    max_payload: float
+    payload_size: float
 
     @classmethod
     def from_values(
@@ -109,6 +123,9 @@ class ControlSettings:
             ),
             answer_timeout=values["supervision.answer_timeout"],
             guide=_guide(values),
+            payload_estimation=values["payload.estimation"],
+            max_payload=values["payload.max_mass"],
+            payload_size=values["payload.size"],
         )
 
     def feedforward(self, physics: FeedForward, predictor: Predictor | None) -> FeedForward:
@@ -148,6 +165,30 @@ class ControlSettings:
             return Guidance(self.guide, physics)
         learned = LearnedFeedForward(predictor, self.gate, physics, predictor.prior_std)
         return Guidance(self.guide, learned)
+
+    def carried_payload(self, description: RobotDescription, rate: float) -> CarriedPayload:
+        """Return what estimates a payload and feeds it forward, without one.
+
+        Parameters
+        ----------
+        description : RobotDescription
+            The arm.
+        rate : float
+            Joint states per second, Hz.
+        """
+        dynamics = PayloadDynamics(description)
+        body = PseudoInertiaPrior(MEAN_PAYLOAD * self.max_payload, self.payload_size)
+        return CarriedPayload(
+            dynamics,
+            PayloadObserver(
+                PayloadEstimator(PayloadPrior.of_arm(body, description.torque_limit)),
+                dynamics,
+                self.limits.torque,
+                LEAST_STD * description.torque_limit,
+                1.0 / rate,
+            ),
+            self.max_payload,
+        )
 
     def driver_watch(self) -> DriverWatch:
         """Return what watches the driver's answer, or a watch that never barks."""

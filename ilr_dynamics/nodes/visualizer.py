@@ -29,7 +29,7 @@ from ilr_dynamics.nodes.shared.polled_subscription import PolledSubscription
 from ilr_dynamics.nodes.shared.robot_description import PublishedArm
 from ilr_dynamics.nodes.shared.robot_model import load_arm
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
-from ilr_dynamics_msgs.msg import ControllerState
+from ilr_dynamics_msgs.msg import ControllerState, PayloadEstimate
 
 __all__ = ["Visualizer", "main"]
 
@@ -65,6 +65,7 @@ class Visualizer(Node):
         self._state_topic = values["state.topic"] if values["arm_markers"] else ""
         self._joint_states: PolledSubscription | None = None
         self._controller_states: PolledSubscription | None = None
+        self._payloads: PolledSubscription | None = None
         self._forget()
         self._markers = self.create_publisher(MarkerArray, "~/markers", qos.STATUS)
         self._paths = {
@@ -91,6 +92,9 @@ class Visualizer(Node):
         self._controller_states = PolledSubscription(
             self, ControllerState, "inverse_dynamics/controller_state", _STATES
         )
+        self._payloads = PolledSubscription(
+            self, PayloadEstimate, "inverse_dynamics/payload", qos.STATUS
+        )
         if self._state_topic:
             # Raw: of 500 joint states per second only those that are drawn are deserialised.
             self._joint_states = PolledSubscription(
@@ -98,10 +102,10 @@ class Visualizer(Node):
             )
 
     def _stop_listening(self) -> None:
-        for subscription in (self._controller_states, self._joint_states):
+        for subscription in (self._controller_states, self._joint_states, self._payloads):
             if subscription is not None:
                 subscription.destroy()
-        self._controller_states = self._joint_states = None
+        self._controller_states = self._joint_states = self._payloads = None
         self._forget()
 
     def _forget(self) -> None:
@@ -111,6 +115,7 @@ class Visualizer(Node):
         self._mode: int | None = None
         self._heard = self._read_at = self._fixed_at = float("-inf")
         self._n_viewers = 0
+        self._picture.payload.estimate = None
 
     def _take(self) -> None:
         """Take what was received since the last picture."""
@@ -120,6 +125,9 @@ class Visualizer(Node):
         if self._controller_states is not None:
             for state, _ in self._controller_states.take():
                 self._on_controller_state(state)
+        if self._payloads is not None:
+            for estimate, _ in self._payloads.take():
+                self._picture.payload.estimate = estimate
         if self._mode is not None and time.monotonic() - self._heard > _SILENCE:
             self._mode = self._state = None
 

@@ -23,7 +23,15 @@ import numpy as np
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.robot.dynamics_terms import N_INERTIAL
 
-__all__ = ["BASIS", "MassDistribution", "inertial_parameters", "made_definite", "pseudo_inertia"]
+__all__ = [
+    "BASIS",
+    "MOMENTS",
+    "MassDistribution",
+    "inertial_parameters",
+    "made_definite",
+    "moved",
+    "pseudo_inertia",
+]
 
 # Least principal second moment about the centre of mass: of a body that is this thick, m, and this
 # share of the largest one.
@@ -32,7 +40,7 @@ LEAST_SHARE = 1e-3
 # Least mass, kg.
 LEAST_MASS = 1e-3
 # Rows and columns of the six moments of inertia.
-_MOMENTS = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
+MOMENTS = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
 
 
 def _basis() -> FloatArray:
@@ -40,7 +48,7 @@ def _basis() -> FloatArray:
     basis[0, 3, 3] = 1.0
     for axis in range(3):
         basis[1 + axis, axis, 3] = basis[1 + axis, 3, axis] = 1.0
-    for index, (row, column) in enumerate(_MOMENTS, start=4):
+    for index, (row, column) in enumerate(MOMENTS, start=4):
         tensor = np.zeros((3, 3))
         tensor[row, column] = tensor[column, row] = 1.0
         basis[index, :3, :3] = 0.5 * np.trace(tensor) * np.eye(3) - tensor
@@ -101,8 +109,20 @@ def inertial_parameters(J: FloatArray) -> FloatArray:
     second = J[..., :3, :3]
     trace = np.trace(second, axis1=-2, axis2=-1)
     inertia = trace[..., None, None] * np.eye(3) - second
-    moments = [inertia[..., row, column] for row, column in _MOMENTS]
+    moments = [inertia[..., row, column] for row, column in MOMENTS]
     return np.stack([J[..., 3, 3], *(J[..., axis, 3] for axis in range(3)), *moments], axis=-1)
+
+
+def moved(pose: FloatArray) -> FloatArray:
+    """
+    Return the matrix (10, 10) that maps inertial parameters from one frame to another.
+
+    Parameters
+    ----------
+    pose : ndarray of shape (4, 4)
+        Homogeneous transform from the frame that they are given in to the other one, m.
+    """
+    return inertial_parameters(pose @ BASIS @ pose.T).T
 
 
 def made_definite(parameters: FloatArray) -> FloatArray:

@@ -43,6 +43,7 @@ def test_endpoints_are_those_of_the_contract(running):
         ("in", "~/joint_trajectory", "trajectory_msgs/JointTrajectory"),
         ("out", "joint_torque_command", "sensor_msgs/JointState"),
         ("out", "~/controller_state", "ilr_dynamics_msgs/ControllerState"),
+        ("out", "~/payload", "ilr_dynamics_msgs/PayloadEstimate"),
         ("out", "diagnostics", "diagnostic_msgs/DiagnosticArray"),
         ("service", "~/update_model", "ilr_dynamics_msgs/UpdateModel"),
         ("service", "~/load_snapshot", "ilr_dynamics_msgs/LoadSnapshot"),
@@ -50,6 +51,9 @@ def test_endpoints_are_those_of_the_contract(running):
         ("service", "~/stop", "std_srvs/Trigger"),
         ("service", "~/hold", "std_srvs/Trigger"),
         ("service", "~/guide", "std_srvs/Trigger"),
+        ("service", "~/estimate_payload", "ilr_dynamics_msgs/EstimatePayload"),
+        ("service", "~/set_payload", "ilr_dynamics_msgs/SetPayload"),
+        ("service", "~/clear_payload", "std_srvs/Trigger"),
         ("action", "~/learn", "ilr_dynamics_msgs/Learn"),
         ("action", "~/follow_joint_trajectory", "control_msgs/FollowJointTrajectory"),
     }

@@ -17,16 +17,19 @@ from sensor_msgs.msg import JointState
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import (
     Command,
+    FeedForward,
     RigidBodyFeedForward,
     TrackingController,
 )
 from ilr_dynamics.control.feedforward import Predictor
+from ilr_dynamics.control.guiding import Guidance
 from ilr_dynamics.control.measured_velocity import MeasuredVelocity
 from ilr_dynamics.exceptions import InvalidDataError
 from ilr_dynamics.nodes.controller.diagnostics import LoopState
 from ilr_dynamics.nodes.controller.joint_state_watch import Publishers, SilenceWatchdog
 from ilr_dynamics.nodes.controller.loop_report import LoopReport
 from ilr_dynamics.nodes.controller.motion_requests import MotionRequests, TrajectoryRules
+from ilr_dynamics.nodes.controller.payload_services import PayloadServices
 from ilr_dynamics.nodes.settings import ControlSettings
 from ilr_dynamics.nodes.shared import qos
 from ilr_dynamics.nodes.shared.event_log import EventLog
@@ -62,6 +65,8 @@ class ControlLoop:
         Description of the arm.
     requests : MotionRequests
         Trajectories and requests, which go to this loop's controller while it exists.
+    payloads : PayloadServices
+        Requests about the payload, as these.
     log : EventLog
         Log of the node.
 
@@ -78,6 +83,7 @@ class ControlLoop:
         settings: ControlSettings,
         description: RobotDescription,
         requests: MotionRequests,
+        payloads: PayloadServices,
         log: EventLog,
     ) -> None:
         joints = settings.limits.joints
@@ -96,6 +102,8 @@ class ControlLoop:
             RigidBodyModel(description),
             driver_compensates_gravity=values["driver_compensates_gravity"],
         )
+        self._carried = settings.carried_payload(description, values["rate"])
+        self._tool_frame = description.tool_frame
         self._command_topic = node.resolve_topic_name(values["command.topic"])
         self.rivals = RivalWatch(self._other_controllers)
         self._publishers = Publishers(node, node.resolve_topic_name(values["state.topic"]))
@@ -103,12 +111,12 @@ class ControlLoop:
             settings.limits,
             settings.gains,
             settings.supervision,
-            settings.feedforward(self._physics, self._predictor),
+            self._feedforward(),
             self._physics,
             period=1.0 / values["rate"],
             feedforward_fade=values["feedforward.fade_time"],
             reference_fade=values["trajectory.fade_time"],
-            guidance=settings.guidance(self._physics, self._predictor),
+            guidance=self._guidance(),
             is_present=self._publishers.is_present,
         )
         self._reader = JointStateReader(joints)
@@ -130,6 +138,8 @@ class ControlLoop:
         )
         self._requests = requests
         requests.connect(self._controller, _rules(settings, values))
+        self._payloads = payloads
+        self._connect_payloads()
 
     @property
     def state(self) -> LoopState:
@@ -161,6 +171,7 @@ class ControlLoop:
         self._command = None
         self._velocity.reset()
         self._driver.reset()
+        self._carried.restart()
         self._watchdog.feed()
         self.report.statistics.restart()
         self._collector.start()
@@ -193,6 +204,7 @@ class ControlLoop:
         """Deactivate, and destroy topics and timer."""
         self.deactivate()
         self._requests.disconnect()
+        self._payloads.disconnect()
         self._watchdog.destroy()
         self._node.destroy_subscription(self.joint_states)
         self._node.destroy_lifecycle_publisher(self._torque_publisher)
@@ -209,6 +221,8 @@ class ControlLoop:
         self._controller.limits = settings.limits
         self._controller.supervision = settings.supervision
         self._driver = settings.driver_watch()
+        self._carried.set_limits(settings.max_payload, settings.limits.torque)
+        self._connect_payloads()
         self._exchange_feedforward()
 
     def set_predictor(self, predictor: Predictor, model: str) -> None:
@@ -227,9 +241,22 @@ class ControlLoop:
             self._exchange_feedforward()
 
     def _exchange_feedforward(self) -> None:
-        models = self._physics, self._predictor
-        self._controller.set_feedforward(
-            self._settings.feedforward(*models), self._settings.guidance(*models)
+        self._controller.set_feedforward(self._feedforward(), self._guidance())
+
+    def _feedforward(self) -> FeedForward:
+        """Model of the arm, with what it carries."""
+        arm = self._settings.feedforward(self._physics, self._predictor)
+        return self._carried.feedforward(arm, is_model=self._settings.controller != "pd")
+
+    def _guidance(self) -> Guidance:
+        """What carries the arm and its payload while it is guided."""
+        guidance = self._settings.guidance(self._physics, self._predictor)
+        guidance.feedforward = self._carried.carrying(guidance.feedforward)
+        return guidance
+
+    def _connect_payloads(self) -> None:
+        self._payloads.connect(
+            self._carried, self._controller, self._settings.payload_estimation, self._tool_frame
         )
 
     def _on_joint_state(self, message: JointState, info: Mapping[str, Any]) -> None:
@@ -275,6 +302,7 @@ class ControlLoop:
         before = time.perf_counter()
         self._controller.look_ahead()
         self.report.statistics.look_ahead_times.append(time.perf_counter() - before)
+        self._payloads.observe(self._stamp, command)
 
     def _check_velocity(
         self, stamp: float, position: FloatArray, measured: FloatArray | None

@@ -16,6 +16,7 @@ from ilr_dynamics.nodes.markers.arm_markers import DesiredPoint, arm_markers
 from ilr_dynamics.nodes.markers.legend import legend_markers
 from ilr_dynamics.nodes.markers.local_model_markers import LocalModelMarkers
 from ilr_dynamics.nodes.markers.panel_place import PanelPlace
+from ilr_dynamics.nodes.markers.payload_marker import PayloadMarker
 from ilr_dynamics.nodes.markers.primitives import lasting, pose
 from ilr_dynamics.nodes.markers.shown_state import ShownState
 from ilr_dynamics.nodes.markers.status_panel import StatusPanel
@@ -76,6 +77,7 @@ class Picture:
         legend = legend_markers(place, self._torques.foot)
         self._fixed = list(lasting([*self._torques.fixed(), *legend]))
         self.local_models = LocalModelMarkers(model, directories, place)
+        self.payload = PayloadMarker(model, frame)
         self._errors: deque[tuple[float, float]] = deque()
 
     def paths(self) -> dict[str, Path]:
@@ -123,6 +125,7 @@ class Picture:
             *(trail.fill_marker() for trail in self._trails.values()),
             *self._torques.bars(state),
             self._desired_point.fill(state, tool),
+            *self.payload.markers(state),
         ]
 
     def read(self, mode: int | None, state: ShownState | None) -> list[Marker]:

@@ -1,0 +1,278 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Carried payload: what the tool seems to carry, and which payload the feed-forward has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.control.command import Command
+from ilr_dynamics.control.feedforward import FeedForward, FeedForwardTorque
+from ilr_dynamics.control.joint_path import Reference
+from ilr_dynamics.control.payload_feedforward import PayloadFeedForward
+from ilr_dynamics.control.payload_observer import PayloadObserver
+from ilr_dynamics.exceptions import InvalidParameterError
+from ilr_dynamics.robot.payload import Payload, central_derivatives
+from ilr_dynamics.robot.payload_dynamics import PayloadDynamics
+from ilr_dynamics.robot.payload_posterior import PayloadPosterior
+
+__all__ = ["CarriedPayload", "PayloadEstimate", "Verdict"]
+
+# Log odds from which on a payload, or that there is none, is believed: a thousand to one, and
+# less, as Laplace's approximation gives none before anything was seen -2.5.
+BELIEVED, DISBELIEVED = 7.0, -5.0
+# Squared distance of the payload in use from an estimate, in standard deviations: that of ten
+# parameters that are as likely as not.
+CLOSE = 10.0
+
+
+class Verdict(IntEnum):
+    """What is known of a payload, as in ilr_dynamics_msgs/PayloadEstimate."""
+
+    UNKNOWN = 0
+    NONE = 1
+    PAYLOAD = 2
+    TOO_HEAVY = 3
+
+
+@dataclass(frozen=True, eq=False)
+class PayloadEstimate:
+    """
+    What the tool seems to carry.
+
+    Attributes
+    ----------
+    verdict : Verdict
+    payload : Payload
+        Most probable one, if there is one.
+    std : ndarray of shape (10,)
+        Standard deviations of its mass, centre of mass and moments, kg, m, kg m^2.
+    posterior : PayloadPosterior
+        What this follows from.
+    motion : float
+        Motion that it is made of, s.
+    text : str
+        The same in words.
+    """
+
+    verdict: Verdict
+    payload: Payload
+    std: FloatArray
+    posterior: PayloadPosterior
+    motion: float
+    text: str
+
+
+class CarriedPayload:
+    """
+    Payload at the tool: observed in each cycle, and fed forward once it is known or set.
+
+    Parameters
+    ----------
+    dynamics : PayloadDynamics
+        Of the arm.
+    observer : PayloadObserver
+        Observes the cycles.
+    max_mass : float
+        Mass that the arm may carry, kg.
+
+    Attributes
+    ----------
+    payload : Payload or None
+        Payload that is fed forward.
+    source : str
+        Where it comes from: none, estimated or set.
+    """
+
+    def __init__(
+        self, dynamics: PayloadDynamics, observer: PayloadObserver, max_mass: float
+    ) -> None:
+        self._dynamics = dynamics
+        self._observer = observer
+        self.max_mass = max_mass
+        self._arm: FeedForward | None = None
+        self.payload: Payload | None = None
+        self.source = "none"
+
+    def feedforward(self, arm: FeedForward, *, is_model: bool = True) -> FeedForward:
+        """
+        Return the feed-forward of an arm with what it carries; observe by this arm from now on.
+
+        What was seen by another model of the arm is forgotten.
+
+        Parameters
+        ----------
+        arm : FeedForward
+            Model of the arm without a payload.
+        is_model : bool
+            Whether it is one: by the PD alone nothing is observed or fed forward.
+        """
+        self._arm = arm if is_model else None
+        self._observer.restart()
+        return self._with_payload(arm)
+
+    def carrying(self, arm: FeedForward) -> FeedForward:
+        """Return a model of the arm with what the tool carries whenever it is asked."""
+
+        def torque(reference: Reference) -> FeedForwardTorque:
+            if self.payload is None:
+                return arm(reference)
+            return PayloadFeedForward(arm, self._dynamics.torque_of(self.payload))(reference)
+
+        return torque
+
+    def renewed(self) -> FeedForward | None:
+        """Return the feed-forward of the same arm with the present payload; None without one."""
+        return None if self._arm is None else self._with_payload(self._arm)
+
+    def set_limits(self, max_mass: float, torque: FloatArray) -> None:
+        """
+        Change what the arm may carry and which torques tell nothing.
+
+        Parameters
+        ----------
+        max_mass : float
+            kg.
+        torque : ndarray of shape (n_joints,)
+            Largest torques, Nm.
+        """
+        self.max_mass, self._observer.torque_limit = max_mass, torque
+
+    def observe(self, command: Command) -> bool:
+        """
+        Observe a cycle, after its torque was sent.
+
+        Returns
+        -------
+        bool
+            Whether there is a new estimate.
+        """
+        if self._arm is None:
+            return False
+        estimator = self._observer.estimator
+        before = estimator.posterior
+        self._observer.add(command, self._arm)
+        return estimator.posterior is not before
+
+    def restart(self) -> None:
+        """Forget what was observed; what is fed forward stays."""
+        self._observer.restart()
+
+    def estimate(self) -> PayloadEstimate:
+        """Return what the tool seems to carry."""
+        observer, posterior = self._observer, self._observer.estimator.posterior
+        payload = Payload.from_parameters(posterior.parameters)
+        derivatives = central_derivatives(posterior.parameters)
+        variance = np.einsum("ij,jk,ik->i", derivatives, posterior.covariance, derivatives)
+        std = np.sqrt(np.maximum(variance, 0.0))
+        motion = observer.motion
+        verdict = self._verdict(posterior, payload)
+        text = self._text(verdict, posterior, payload, std, motion)
+        return PayloadEstimate(verdict, payload, std, posterior, motion, text)
+
+    def take(self, estimate: PayloadEstimate) -> None:
+        """Feed an estimate forward: a payload, or none. Nothing changes if it is unknown."""
+        if estimate.verdict is Verdict.PAYLOAD:
+            self.payload, self.source = estimate.payload, "estimated"
+        elif estimate.verdict is Verdict.NONE:
+            self.clear()
+
+    def follow(self, estimate: PayloadEstimate) -> bool:
+        """
+        Feed an estimate forward unless that was set by hand or is much the same.
+
+        Returns
+        -------
+        bool
+            Whether the feed-forward has to be renewed.
+        """
+        if self.source == "set":
+            return False
+        if estimate.verdict is Verdict.NONE:
+            changes = self.payload is not None
+        elif estimate.verdict is Verdict.PAYLOAD:
+            changes = self.payload is None or not _close(self.payload, estimate.posterior)
+        else:
+            changes = False
+        if changes:
+            self.take(estimate)
+        return changes
+
+    def set(self, payload: Payload) -> None:
+        """
+        Feed a payload forward that is known from elsewhere.
+
+        Raises
+        ------
+        InvalidParameterError
+            If it is heavier than the arm may carry.
+        """
+        if payload.mass > self.max_mass:
+            raise InvalidParameterError(
+                f"mass of the payload is {payload.mass:g} kg: expected at most "
+                f"{self.max_mass:g} kg (payload.max_mass)"
+            )
+        self.payload, self.source = payload, "set"
+
+    def clear(self) -> None:
+        """Feed no payload forward."""
+        self.payload, self.source = None, "none"
+
+    def _with_payload(self, arm: FeedForward) -> FeedForward:
+        if self.payload is None or self._arm is None:
+            return arm
+        return PayloadFeedForward(arm, self._dynamics.torque_of(self.payload))
+
+    def _verdict(self, posterior: PayloadPosterior, payload: Payload) -> Verdict:
+        if posterior.log_odds < DISBELIEVED:
+            return Verdict.NONE
+        if posterior.log_odds < BELIEVED:
+            return Verdict.UNKNOWN
+        return Verdict.TOO_HEAVY if payload.mass > self.max_mass else Verdict.PAYLOAD
+
+    def _text(
+        self,
+        verdict: Verdict,
+        posterior: PayloadPosterior,
+        payload: Payload,
+        std: FloatArray,
+        motion: float,
+    ) -> str:
+        """Return what is known in words."""
+        mass = f"{payload.mass:.3f} +- {std[0]:.3f} kg"
+        if verdict is Verdict.PAYLOAD:
+            com = ", ".join(f"{x:.3f}" for x in payload.com)
+            return f"{mass} at [{com}] m from the tool point, from {motion:.0f} s of motion"
+        if verdict is Verdict.NONE:
+            most = payload.mass + 2.0 * std[0]
+            return f"no payload, at most {most:.3f} kg, from {motion:.0f} s of motion"
+        if verdict is Verdict.TOO_HEAVY:
+            return (
+                f"{mass}: expected at most {self.max_mass:g} kg (payload.max_mass); it is not fed "
+                "forward"
+            )
+        return f"not known yet: {self._missing(motion)}"
+
+    def _missing(self, motion: float) -> str:
+        observer = self._observer
+        if self._arm is None:
+            return "the controller pd has no model of the arm; expected analytic or ilr"
+        found = f"{motion:.1f} s of motion were seen"
+        if observer.n_saturated > observer.n_used:
+            found += f", and {observer.n_saturated} stretches with torques at their limits, which "
+            found += "tell nothing"
+        elif observer.n_at_rest > observer.n_used:
+            found += "; at rest dry friction hides what the arm carries"
+        return (
+            f"{found}; expected some seconds in which all joints that bear the tool's weight turn "
+            "both ways, faster than 0.02 rad/s"
+        )
+
+
+def _close(payload: Payload, posterior: PayloadPosterior) -> bool:
+    off = payload.parameters - posterior.parameters
+    return float(off @ np.linalg.solve(posterior.covariance, off)) < CLOSE
