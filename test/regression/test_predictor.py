@@ -288,7 +288,7 @@ def test_mapped_arrays_are_aligned_and_no_copies(file):
     physical = Predictor.open(file)._physical
     transforms, parts = physical.transforms, (physical.mixture, physical.screening)
     taken = [getattr(part, field.name) for part in parts for field in fields(part)]
-    assert len(taken) == 15
+    assert len(taken) == 14
     for array in (*taken, transforms.outputs.location, transforms.regressors.scaling.scale):
         assert array.ctypes.data % 64 == 0
         assert array.flags.c_contiguous

@@ -39,7 +39,7 @@ static const struct { const char *name, *shape; } ARRAYS[N_ARRAYS] = {
     {"coordinates", "mm"}, {"log_constants", "k"}, {"exponents", "k"}, {"roots", "kr"},
     {"maps", "kdq"}, {"widening_coefficients", "kw"}, {"variances", "kd"}, {"centres", "km"},
     {"extents", "km"}, {"residual_variance", "d"}, {"residual_rates", "m"}, {"splits", "b2"},
-    {"numbers", "b8"}, {"limits", "b28"}, {"first_rows", "bf8"}, {"boxes", "gc8"},
+    {"numbers", "b8"}, {"first_rows", "bf8"}, {"boxes", "gc8"},
 };
 
 // ---------------------------------------------------------------- loops over rows

@@ -17,7 +17,7 @@
 
 // Components that are screened side by side, as in screening.py: their first rows, and the
 // coordinates of the boxes about so many.
-enum { LANES = 8, MOST_ROWS = 8, MOST_COORDINATES = 6 };
+enum { LANES = 8, MOST_ROWS = 8, MOST_COORDINATES = 4 };
 // Components left out weigh less together, as a share of the mixture. So small because one that has
 // hardly any data is a thousand times less sure than those that know: its variance counts a million
 // times.
@@ -28,7 +28,7 @@ static const double LARGEST_INPUT = 1e100;
 enum {
     INPUT_LOCATION, INPUT_SCALE, OUTPUT_LOCATION, OUTPUT_SCALE, COORDINATES, LOG_CONSTANTS, EXPONENTS,
     ROOTS, MAPS, WIDENING, VARIANCES, CENTRES, EXTENTS, RESIDUAL_VARIANCE, RESIDUAL_RATES, SPLITS,
-    NUMBERS, LIMITS, FIRST_ROWS, BOXES, N_ARRAYS
+    NUMBERS, FIRST_ROWS, BOXES, N_ARRAYS
 };
 
 // m inputs, d outputs, q regressors; k components, the unseen one the last; b blocks of components.
@@ -71,28 +71,25 @@ INLINE double dot(const double *a, const double *b, ptrdiff_t n)
     return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-// Distances from which on weights c - e log(1 + distance) are below the lowest; rates are 1 / e.
+// Distance from which on the weight c - e log(1 + distance) is below the lowest; rate is 1 / e.
 //
 // For exp(y) there is a number that is not less and at most 6 % more: between powers of two its
 // chord, 2^n (1 + f), is above 2^(n + f), and the bits of a floating-point number are those of n + f.
-INLINE void set_limits(const double *constants, const double *rates, double lowest, double *limits)
+INLINE double distance_limit(double constant, double rate, double lowest)
 {
-    int64_t bits[LANES];
-    for (int lane = 0; lane < LANES; lane++) {
-        double power = (constants[lane] - lowest) * rates[lane] * 1.4426950408889634 + 1023.0;
-        // What is not a number makes a limit that nothing exceeds.
-        power = power < 2045.0 ? power : 2045.0;
-        power = power > 1.0 ? power : 1.0;
-        bits[lane] = (int64_t)((int32_t)(power * 1048576.0) + 1) << 32;
-    }
-    memcpy(limits, bits, sizeof bits);
-    for (int lane = 0; lane < LANES; lane++) limits[lane] -= 1.0;
+    double power = (constant - lowest) * rate * 1.4426950408889634 + 1023.0, result;
+    // What is not a number makes a limit that nothing exceeds.
+    power = power < 2045.0 ? power : 2045.0;
+    power = power > 1.0 ? power : 1.0;
+    int64_t bits = (int64_t)((int32_t)(power * 1048576.0) + 1) << 32;
+    memcpy(&result, &bits, sizeof result);
+    return result - 1.0;
 }
 
-INLINE int all_above(const double *values, const double *limits)
+INLINE int all_above(const double *values, double limit)
 {
     int64_t n_above = 0;
-    for (int lane = 0; lane < LANES; lane++) n_above += values[lane] > limits[lane];
+    for (int lane = 0; lane < LANES; lane++) n_above += values[lane] > limit;
     return n_above == LANES;
 }
 
@@ -122,28 +119,26 @@ INLINE void consider(const Mixture *self, Scratch *scratch, ptrdiff_t number, do
     if (candidate->log_weight > scratch->largest) scratch->largest = candidate->log_weight;
 }
 
-// Consider those of a block that the first rows of their triangles do not rule out.
-INLINE void screen_block(const Mixture *self, Scratch *scratch, ptrdiff_t block)
+// Consider those of a block that the first rows of their triangles do not rule out. None of them can
+// matter beyond the limit.
+INLINE void screen_block(const Mixture *self, Scratch *scratch, ptrdiff_t block, double limit)
 {
     const double *numbers = self->of[NUMBERS] + block * LANES;
-    const double *constants = self->of[LIMITS] + block * 2 * LANES, *rates = constants + LANES;
     const double *row = self->of[FIRST_ROWS] + block * (self->n_rows * (self->n_rows + 3) / 2) * LANES;
-    double sums[LANES] = {0.0}, limits[LANES];
-    set_limits(constants, rates, scratch->largest - self->log_margin, limits);
+    double sums[LANES] = {0.0};
     for (ptrdiff_t i = 0; i < self->n_rows; i++) {
         double y[LANES] = {0.0};
         for (ptrdiff_t j = 0; j < i + 2; j++, row += LANES)
             for (int lane = 0; lane < LANES; lane++) y[lane] += row[lane] * scratch->t[j];
         for (int lane = 0; lane < LANES; lane++) sums[lane] += y[lane] * y[lane];
-        if (all_above(sums, limits)) return;
+        if (i > 0 && all_above(sums, limit)) return;
     }
     for (int lane = 0; lane < LANES; lane++) {
-        if (sums[lane] > limits[lane] || numbers[lane] < 0.0) continue;
-        double largest = scratch->largest;
-        consider(self, scratch, (ptrdiff_t)numbers[lane], limits[lane]);
-        // One that is larger rules out more.
-        if (scratch->largest > largest)
-            set_limits(constants, rates, scratch->largest - self->log_margin, limits);
+        if (sums[lane] > limit || numbers[lane] < 0.0) continue;
+        ptrdiff_t number = (ptrdiff_t)numbers[lane];
+        double own = distance_limit(self->of[LOG_CONSTANTS][number], 1.0 / self->of[EXPONENTS][number],
+                                    scratch->largest - self->log_margin);
+        if (!(sums[lane] > own)) consider(self, scratch, number, own);
     }
 }
 
@@ -154,8 +149,9 @@ INLINE void screen_boxes(const Mixture *self, Scratch *scratch, ptrdiff_t known)
     ptrdiff_t stride = (3 * self->n_coordinates + 2) * LANES;
     for (ptrdiff_t first = 0; first < self->b; first += LANES) {
         const double *box = self->of[BOXES] + first / LANES * stride;
-        double bounds[LANES] = {0.0}, limits[LANES];
-        set_limits(box, box + LANES, scratch->largest - self->log_margin, limits);
+        double bounds[LANES] = {0.0}, limits[LANES], lowest = scratch->largest - self->log_margin;
+        for (int lane = 0; lane < LANES; lane++)
+            limits[lane] = distance_limit(box[lane], box[LANES + lane], lowest);
         box += 2 * LANES;
         for (ptrdiff_t i = 1; i <= self->n_coordinates; i++, box += 3 * LANES) {
             const double *most = box + LANES, *rates = most + LANES;
@@ -169,7 +165,7 @@ INLINE void screen_boxes(const Mixture *self, Scratch *scratch, ptrdiff_t known)
         }
         for (int lane = 0; lane < LANES && first + lane < self->b; lane++)
             if (!(bounds[lane] > limits[lane]) && first + lane != known)
-                screen_block(self, scratch, first + lane);
+                screen_block(self, scratch, first + lane, limits[lane]);
     }
 }
 
@@ -199,7 +195,7 @@ INLINE void weigh(const Mixture *self, Scratch *scratch, int all)
         consider(self, scratch, self->k - 1, INFINITY);
         if (self->b) {
             ptrdiff_t known = own_block(self, scratch->t);
-            screen_block(self, scratch, known);
+            screen_block(self, scratch, known, INFINITY);
             screen_boxes(self, scratch, known);
         }
     }

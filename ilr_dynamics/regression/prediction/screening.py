@@ -29,9 +29,6 @@ from ilr_dynamics.regression.prediction._mixture import LANES, MOST_COORDINATES,
 
 __all__ = ["Screening"]
 
-# Log weight at its centre of a component that is none, in the place of one that a block lacks.
-NOBODY = -1e300
-
 
 @dataclass(frozen=True)
 class Screening:
@@ -45,18 +42,15 @@ class Screening:
         coordinate in which they lie apart, and where.
     numbers : (b, L)
         Components of a block; -1 for none.
-    limits : (b, 2, L)
-        Their log weights c at the centre, and 1 / e.
     first_rows : (b, r (r + 3) / 2, L)
         The first r rows of their roots.
     boxes : (g, 3 s + 2, 8)
-        Largest c and 1 / e of each block; then of each of s coordinates the smallest and largest
-        centre, and one by the largest variance.
+        Largest log weight c at a centre and 1 / e of each block; then of each of s coordinates the
+        smallest and largest centre, and one by the largest variance.
     """
 
     splits: FloatArray
     numbers: FloatArray
-    limits: FloatArray
     first_rows: FloatArray
     boxes: FloatArray
 
@@ -75,21 +69,18 @@ class Screening:
         order, splits = _arranged(centres, n_blocks)
         numbers = np.full((n_blocks, LANES), -1.0)
         numbers.ravel()[:K] = order
-        limits = np.full((n_blocks, 2, LANES), 1.0)
-        limits[:, 0] = _in_lanes(log_constants[order], NOBODY)
-        limits[:, 1] = _in_lanes(1.0 / exponents[order], 1.0)
         packed = roots[:, *np.tril_indices(n_rows, 1, m + 1)][order]
         inverse = np.linalg.inv(roots[:, :s, 1 : s + 1])[order]
         variances = np.sum(inverse**2, axis=2)
         lowest, highest = (_in_lanes(centres[order, :s], end) for end in (np.inf, -np.inf))
         box = np.empty((n_blocks, 3 * s + 2))
-        box[:, :2] = limits.max(axis=2)
+        box[:, 0] = _in_lanes(log_constants[order], -np.inf).max(axis=1)
+        box[:, 1] = _in_lanes(1.0 / exponents[order], 0.0).max(axis=1)
         box[:, 2::3], box[:, 3::3] = lowest.min(axis=1), highest.max(axis=1)
         box[:, 4::3] = 1.0 / _in_lanes(variances, 0.0).max(axis=1)
         return cls(
             splits,
             numbers,
-            limits,
             np.ascontiguousarray(np.swapaxes(_in_lanes(packed, 0.0), 1, 2)),
             np.ascontiguousarray(np.swapaxes(_in_lanes(box, 0.0), 1, 2)),
         )
