@@ -20,9 +20,8 @@ EXECUTABLES = {
 }
 
 
-
 def extension(name):
-    """Compile a module; floating-point traps and errno, which nobody reads, would hinder vectors."""
+    """Compile a module; traps and errno, which nobody reads, would hinder vector instructions."""
     path = f"{PACKAGE}/{name.replace('.', '/')}"
     return Extension(
         f"{PACKAGE}.{name}",

@@ -18,6 +18,7 @@ from ilr_dynamics.regression.prediction.physical_mixture import PhysicalMixture
 
 __all__ = ["Prediction", "Predictor"]
 
+
 class Prediction(NamedTuple):
     """
     The predictive distribution at one input, in physical units.
@@ -50,7 +51,8 @@ class Predictor:
 
     What is left out of the components with samples weighs less than 1e-18 of the mixture
     (`prediction.screening`), so that the mean is off by at most that share of the distance between
-    two local predictions, and the variance by that share of its square and of the largest variance.
+    two local predictions, and the variance by that share of its square and of the largest
+    variance.
 
     Several threads may ask one object, if its global model allows it.
 
@@ -107,7 +109,11 @@ class Predictor:
         answer = self._physical.moments(x[None])[0]
         unseen_weight, component = answer[-2:].tolist()
         return Prediction(
-            answer[self._mean], answer[self._std], answer[self._doubt], int(component), unseen_weight
+            answer[self._mean],
+            answer[self._std],
+            answer[self._doubt],
+            int(component),
+            unseen_weight,
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -136,4 +142,3 @@ class Predictor:
         if not np.all(np.isfinite([*found.mean, *found.std, found.unseen_weight])):
             raise SnapshotError(f"the file {path} makes no predictor: it predicts {found}")
         return predictor
-

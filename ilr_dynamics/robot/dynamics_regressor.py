@@ -10,13 +10,13 @@ Regressor of inverse dynamics: torques are linear in parameters of bodies, rotor
     + \tanh(\dot q / v) \big( \mu |\tau_0| + \sum_h (a_h \sin h q + b_h \cos h q) \big)
     + P(q)\,w
 
-with the regressor R, as Pinocchio has it, of the ten inertial parameters of each body, the rows g_k of the
-joint-to-motor matrix, scaled to length one, and a few functions P of each joint's own position for
-cables and errors of the gravity model. Friction acts at the motors as well as in the joints: in a
-differential two motors drive two joints, and friction per joint cannot describe their coupling. In
-the joints it also depends on the load, which is the torque tau_0 of the published bodies (Hamon,
-Gautier and Garrec, 2010), and on the position, with a whole number of periods per turn, because
-of bearings, gears and cables that are not quite round.
+with the regressor R, as Pinocchio has it, of the ten inertial parameters of each body, the rows
+g_k of the joint-to-motor matrix, scaled to length one, and a few functions P of each joint's own
+position for cables and errors of the gravity model. Friction acts at the motors as well as in the
+joints: in a differential two motors drive two joints, and friction per joint cannot describe their
+coupling. In the joints it also depends on the load, which is the torque tau_0 of the published
+bodies (Hamon, Gautier and Garrec, 2010), and on the position, with a whole number of periods per
+turn, because of bearings, gears and cables that are not quite round.
 
 Effects in one joint have columns in that joint's torque only: a parameter has no column where the
 torque does not depend on it.
@@ -90,9 +90,14 @@ class DynamicsRegressor:
 
     @cached_property
     def _compiled(self) -> Dynamics:
-        parts = (self.placements, self.axes, self.gravity, self.motors, self.inertial)
-        speeds = np.array([*FRICTION_SPEEDS, SIGN_SPEED])
-        return Dynamics(*map(np.ascontiguousarray, parts), speeds)
+        return Dynamics(
+            placements=np.ascontiguousarray(self.placements),
+            axes=np.ascontiguousarray(self.axes),
+            gravity=np.ascontiguousarray(self.gravity),
+            motors=np.ascontiguousarray(self.motors),
+            inertial=np.ascontiguousarray(self.inertial),
+            speeds=np.array([*FRICTION_SPEEDS, SIGN_SPEED]),
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is made of the rest."""

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Predictions of a fitted model as docs/mathematics.md writes them: all components, no shortcuts."""
+"""Predictions of a fitted model as docs/mathematics.md writes them, without shortcuts."""
 
 from __future__ import annotations
 

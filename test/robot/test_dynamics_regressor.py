@@ -89,7 +89,7 @@ def test_one_sample_after_the_other_has_the_columns_of_all_at_once(regressor, X)
 )
 def test_arrays_that_make_no_arm_are_refused(regressor, X, change):
     with pytest.raises(ValueError, match=next(iter(change))):
-        replace(regressor, **change)._compiled
+        replace(regressor, **change)(X)
 
 
 def test_arrays_that_do_not_fit_are_refused(regressor, X):

@@ -46,11 +46,13 @@ def pack_predictor(
     return {"transforms": header, "shapes": shapes}, {"values": values}
 
 
-def unpack_predictor(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> PhysicalMixture:
+def unpack_predictor(
+    header: Mapping[str, Any], arrays: Mapping[str, FloatArray]
+) -> PhysicalMixture:
     """
     Take a predictor's mixture from what `pack_predictor` made of it, as views.
 
-    The compiled mixture refuses arrays of its own that do not fit together.
+    Arrays of the compiled mixture that do not fit together are refused when it is first asked.
 
     Raises
     ------
@@ -71,9 +73,7 @@ def unpack_predictor(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]
     own = {"noise_shapes": (n, d, d), "dofs": (n,)}
     if known != set(arrays) or any(shapes[name] != shape for name, shape in own.items()):
         raise ValueError(f"its arrays do not fit together: {shapes}")
-    physical = PhysicalMixture(PredictiveMixture(**parts[0]), transforms, Screening(**parts[1]))
-    physical.compiled
-    return physical
+    return PhysicalMixture(PredictiveMixture(**parts[0]), transforms, Screening(**parts[1]))
 
 
 def concatenated(arrays: Mapping[str, FloatArray]) -> tuple[dict[str, list[int]], FloatArray]:

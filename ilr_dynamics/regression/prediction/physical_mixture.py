@@ -28,6 +28,10 @@ from ilr_dynamics.regression.units.transforms import Transforms
 __all__ = ["PhysicalMixture"]
 
 
+# What the compiled mixture is given of n inputs.
+_Optional = FloatArray | None
+_Given = tuple[FloatArray, _Optional, _Optional, _Optional, _Optional, _Optional]
+
 # Share of the mixture, its lightest components, that a quantile leaves out at most, and that in
 # shares of what lies outside the interval: these bound the error of the coverage.
 QUANTILE_WEIGHT, QUANTILE_SHARE = 1e-6, 1e-3
@@ -81,8 +85,13 @@ class PhysicalMixture:
         """The mixture as it is evaluated, over these arrays where they lie."""
         transforms = self.transforms
         parts = (self.mixture, self.screening)
-        arrays = {field.name: getattr(part, field.name) for part in parts for field in fields(part)}
-        for name, scaling in (("input", transforms.regressors.scaling), ("output", transforms.outputs)):
+        arrays = {
+            field.name: getattr(part, field.name) for part in parts for field in fields(part)
+        }
+        for name, scaling in (
+            ("input", transforms.regressors.scaling),
+            ("output", transforms.outputs),
+        ):
             arrays[f"{name}_location"], arrays[f"{name}_scale"] = scaling.location, scaling.scale
         arrays["variances"] = self.mixture.variances()
         arrays["residual_variance"] = transforms.residual_variance()
@@ -96,9 +105,7 @@ class PhysicalMixture:
         """Leave out what is made of the rest."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def moments(
-        self, X: FloatArray, *, most_probable: bool = False
-    ) -> FloatArray:
+    def moments(self, X: FloatArray, *, most_probable: bool = False) -> FloatArray:
         """
         Moments of the mixture, or of the most probable component alone.
 
@@ -190,7 +197,7 @@ class PhysicalMixture:
             rows = slice(start, start + max(1, BLOCK_SIZE // (room * (2 * d + d * d))))
             given = self._given(X[rows])
             n = len(X[rows])
-            numbers = np.empty((n, room), dtype=np.int64)
+            numbers = np.empty((n, room), dtype=np.intp)
             log_weights, factors = np.empty((2, n, room))
             means, added = np.empty((2, n, room, d))
             parts = numbers, log_weights, factors, means, added
@@ -201,7 +208,7 @@ class PhysicalMixture:
             start = rows.stop
             yield rows, ComponentPredictions(*parts), self.transforms.origin(given[2])
 
-    def _given(self, X: FloatArray) -> tuple[FloatArray | None, ...]:
+    def _given(self, X: FloatArray) -> _Given:
         """Rows of inputs, features, and the global model's mean, factor, doubt and unlearnable."""
         X = np.ascontiguousarray(X)
         self.compiled.check(X)
@@ -210,8 +217,11 @@ class PhysicalMixture:
         if model is None:
             return X, features, None, None, None, None
         said = model.predict(X)
-        contiguous = (
-            None if part is None else np.ascontiguousarray(part)
-            for part in (said.mean, said.factor, said.doubt, said.unlearnable)
+        return (
+            X,
+            features,
+            np.ascontiguousarray(said.mean),
+            np.ascontiguousarray(said.factor),
+            None if said.doubt is None else np.ascontiguousarray(said.doubt),
+            None if said.unlearnable is None else np.ascontiguousarray(said.unlearnable),
         )
-        return X, features, *contiguous

@@ -176,5 +176,5 @@ def _discriminating_coordinates(
 
 def _lower_triangular(roots: FloatArray) -> FloatArray:
     """Lower triangular L (K, m, m) with L' L = R' R: a QR decomposition, the last column first."""
-    flipped = np.linalg.qr(roots[:, :, ::-1], mode="r")
+    flipped = np.asarray(np.linalg.qr(roots[:, :, ::-1], mode="r"))
     return np.ascontiguousarray(flipped[:, ::-1, ::-1])

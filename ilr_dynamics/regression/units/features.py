@@ -158,6 +158,7 @@ class Regressors:
                 features = self.feature_scaling.transform(_evaluated(self.features, X))
         return check_size(features, "features") if features.size else None
 
+
 def _exponents(n_inputs: int, degree: int) -> list[tuple[int, ...]]:
     """Inputs that are multiplied in each monomial of degree 2 to `degree`."""
     return [
