@@ -248,7 +248,7 @@ static PyObject *none_or_refusal(ptrdiff_t refused)
 {
     if (refused < 0) Py_RETURN_NONE;
     return PyErr_Format(InvalidDataError, "inputs must be finite and lie less than 1e+100 scales from "
-                        "their location; row %zd does not", refused);
+                        "the location; row %zd does not", refused);
 }
 
 PyDoc_STRVAR(check_doc,
