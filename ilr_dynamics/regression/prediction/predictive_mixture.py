@@ -22,6 +22,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.exceptions import InvalidDataError
 from ilr_dynamics.regression.families.quadratic_forms import form_coefficients, pairwise_products
 from ilr_dynamics.regression.mixture.mixture import MixturePosterior
 from ilr_dynamics.regression.prediction.screening import Screening
@@ -164,12 +165,20 @@ def _discriminating_coordinates(
     -------
     C, C^-1 : (m, m)
         R' and W R.
+
+    Raises
+    ------
+    InvalidDataError
+        If centres or covariances are not finite.
     """
     m = centres.shape[1]
     if not len(centres):
         return np.eye(m), np.eye(m)
     within, deviations = covariances.mean(axis=0), centres - centres.mean(axis=0)
-    _, directions = eigh(deviations.T @ deviations, within)
+    between = deviations.T @ deviations
+    if not (np.all(np.isfinite(within)) and np.all(np.isfinite(between))):
+        raise InvalidDataError("centres or widths of the model's components are not finite")
+    _, directions = eigh(between, within)
     coordinates = np.ascontiguousarray(directions[:, ::-1].T)
     return coordinates, within @ coordinates.T
 
