@@ -16,6 +16,7 @@ EXECUTABLES = {
     "train": "cli.train:main",
     "evaluate": "cli.evaluate:main",
     "inspect": "cli.inspect_recordings:main",
+    "export": "cli.export:main",
     "demo": "cli.demo:main",
 }
 

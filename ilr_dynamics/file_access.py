@@ -49,7 +49,7 @@ def resolve_allowed(path: str | Path, directories: Sequence[str | Path] | None) 
     if any(resolved.is_relative_to(directory) for directory in allowed):
         return resolved
     leads = "" if str(resolved) == str(path) else f" leads to {resolved}, which"
-    listed = ", ".join(map(str, allowed)) or "(no directory)"
+    listed = ", ".join(dict.fromkeys(map(str, allowed))) or "(no directory)"
     raise FileAccessError(
         f"{str(path)!r}{leads} is outside the allowed directories (files.directories); "
         f"expected a path inside {listed}"

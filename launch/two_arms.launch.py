@@ -26,15 +26,7 @@ ARGUMENTS = arguments_of_two_arms(SHARE / "config")
 
 
 def generate_launch_description() -> LaunchDescription:
-    declared = [
-        DeclareLaunchArgument(
-            argument.name,
-            default_value=argument.default,
-            description=argument.description,
-            choices=argument.choices,
-        )
-        for argument in ARGUMENTS
-    ]
+    declared = [DeclareLaunchArgument(**vars(argument)) for argument in ARGUMENTS]
     return LaunchDescription([*declared, OpaqueFunction(function=start)])
 
 

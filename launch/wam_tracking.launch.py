@@ -30,7 +30,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.ros_adapters import get_ros_node
 
-from ilr_dynamics.bringup.arguments import arguments
+from ilr_dynamics.bringup.arguments import arguments, misspelt
 from ilr_dynamics.bringup.plan import PACKAGE, Plan, Program, make_plan, running
 from ilr_dynamics.bringup.watch import Watch
 from ilr_dynamics.exceptions import IlrDynamicsError
@@ -42,21 +42,15 @@ DISCOVERY_TIME = 0.5
 
 
 def generate_launch_description() -> LaunchDescription:
-    declared = [
-        DeclareLaunchArgument(
-            argument.name,
-            default_value=argument.default,
-            description=argument.description,
-            choices=argument.choices,
-        )
-        for argument in ARGUMENTS
-    ]
+    declared = [DeclareLaunchArgument(**vars(argument)) for argument in ARGUMENTS]
     return LaunchDescription([*declared, OpaqueFunction(function=start)])
 
 
 def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Return everything that the arguments ask for."""
     configured = context.launch_configurations
+    for line in misspelt(configured, ARGUMENTS):
+        get_logger("launch").warning(line)
     given = {argument.name: configured[argument.name] for argument in ARGUMENTS}
     outer = configured.get("ros_namespace", "")
     plan = make_plan(given, CONFIG, get_packages_with_prefixes(), outer)

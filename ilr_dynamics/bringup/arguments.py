@@ -4,15 +4,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
-__all__ = ["Argument", "arguments", "arguments_of_two_arms", "of_each_arm"]
+__all__ = ["Argument", "arguments", "arguments_of_two_arms", "misspelt", "of_each_arm"]
 
 _YES_NO = ("true", "false")
 _AS_CONFIGURED = "by default as the parameter file says"
-
+# Likeness of a name from which on it is taken for a misspelt argument: above that of
+# ros_namespace and namespace, below that of controler and controller.
+_ALIKE = 0.85
 
 _ARMS = ("left", "right")
 # Arguments of two_arms.launch.py that both arms get as they are.
@@ -23,19 +26,19 @@ _PICTURES = ("visualizer", "rviz")
 @dataclass(frozen=True)
 class Argument:
     """
-    Argument of a launch file.
+    Argument of a launch file; the fields are those of launch's ``DeclareLaunchArgument``.
 
     Attributes
     ----------
     name : str
-    default : str
+    default_value : str
     description : str
     choices : tuple of str or None
         What it may be; None: anything.
     """
 
     name: str
-    default: str
+    default_value: str
     description: str
     choices: tuple[str, ...] | None = None
 
@@ -136,4 +139,23 @@ def of_each_arm(given: Mapping[str, str]) -> list[dict[str, str]]:
             "record": given["record"] and f"{given['record']}_{side}",
         }
         for side in _ARMS
+    ]
+
+
+def misspelt(given: Iterable[str], known: Sequence[Argument]) -> list[str]:
+    """
+    Return a line about each name that is nearly that of an argument, as launch ignores it.
+
+    Parameters
+    ----------
+    given : iterable of str
+        Names of what the launch was given, or another launch that includes it has.
+    known : sequence of Argument
+    """
+    names = [argument.name for argument in known]
+    nearest = {name: get_close_matches(name, names, 1, _ALIKE) for name in given}
+    return [
+        f"there is no argument {name}, so it is ignored: expected {found[0]}"
+        for name, found in nearest.items()
+        if found and name not in names
     ]

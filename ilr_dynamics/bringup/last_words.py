@@ -55,7 +55,7 @@ class LastWords:
         """Tell the end, with an exit code, of a program without which the launch ends."""
         if code == -signal.SIGKILL:
             return f"{self._end(code)}: {_KILLED}"
-        advice = _AGAIN if self.reason else "its log says what it did last; launch again"
+        advice = _AGAIN if self._cause(code) else "its log says what it did last; launch again"
         return f"{self._end(code)}: {advice}"
 
     def of_accessory(self, code: int) -> str:
@@ -67,4 +67,9 @@ class LastWords:
             end = f"was ended by {signal.Signals(-code).name}"
         except ValueError:
             end = f"ended with exit code {code}"
-        return f"{self.node} {end}" + (f" ({self.reason})" if self.reason else "")
+        cause = self._cause(code)
+        return f"{self.node} {end}" + (f" ({cause})" if cause else "")
+
+    def _cause(self, code: int) -> str:
+        """Return the reason of an end; an error before a signal, or a good end, is none of it."""
+        return self.reason if code > 0 else ""

@@ -335,6 +335,33 @@ class IdentifiedDynamics(GlobalModel):
         """Expected parameters (P,), in the order of `DynamicsRegressor`."""
         return self._posterior.mean
 
+    @property
+    def parameter_std(self) -> FloatArray:
+        """Standard deviations (P,) of the parameters."""
+        std = np.empty_like(self.parameters)
+        for own, covariance in zip(
+            parameter_indices(self.n_joints), self._posterior.covariance, strict=True
+        ):
+            std[own] = np.sqrt(np.diagonal(covariance))
+        return std
+
+    @property
+    def parameter_precision(self) -> FloatArray:
+        """
+        Precision (P, P) of the parameters by prior and samples.
+
+        What held-out regions make of the uncertainty is not in it.
+        """
+        precision = np.diag(parameter_prior(self.inertial_prior)[1])
+        for joint, own in enumerate(parameter_indices(self.n_joints)):
+            precision[np.ix_(own, own)] += self.gram[joint] / self._posterior.noise[joint]
+        return precision
+
+    @property
+    def regressor(self) -> DynamicsRegressor:
+        """Regressor whose columns the parameters multiply."""
+        return self._regressor
+
     def arrays(self) -> dict[str, FloatArray]:
         """
         Return kinematics, prior, statistics and posterior.

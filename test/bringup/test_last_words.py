@@ -55,6 +55,12 @@ def test_a_signal_is_named():
     assert "memory is short" in told(code=-signal.SIGKILL)
 
 
+@pytest.mark.parametrize("code", [0, -signal.SIGKILL, -signal.SIGINT])
+def test_an_earlier_error_is_not_the_reason_of_a_good_end_or_a_signal(code):
+    assert "x is 1" not in told(ERROR, code=code)
+    assert "x is 1" in told(ERROR, code=2)
+
+
 def test_without_an_accessory_the_launch_goes_on():
     words = LastWords("/left/recorder")
     assert words.of_accessory(-9) == (

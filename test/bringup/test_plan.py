@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ilr_dynamics.bringup.arguments import arguments, arguments_of_two_arms, of_each_arm
+from ilr_dynamics.bringup.arguments import (
+    arguments,
+    arguments_of_two_arms,
+    misspelt,
+    of_each_arm,
+)
 from ilr_dynamics.bringup.plan import full_namespace, make_plan, running
 from ilr_dynamics.exceptions import IlrDynamicsError
 
@@ -20,7 +25,7 @@ NEEDED = {"inverse_dynamics", "wam_simulator"}
 
 
 def plan(*, installed=RVIZ, outer="", **given: str):
-    defaults = {argument.name: argument.default for argument in arguments(CONFIG)}
+    defaults = {argument.name: argument.default_value for argument in arguments(CONFIG)}
     assert given.keys() <= defaults.keys()
     return make_plan(defaults | given, CONFIG, installed, outer)
 
@@ -198,14 +203,29 @@ def test_every_argument_is_described():
     known = arguments(CONFIG)
     assert all(argument.description.endswith(".") for argument in known)
     for argument in known:
-        assert argument.choices is None or argument.default in argument.choices
+        assert argument.choices is None or argument.default_value in argument.choices
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("controler", "controller"), ("trajectroy", "trajectory"), ("name_space", "namespace")],
+)
+def test_a_misspelt_argument_is_named_with_what_was_meant(name, meant):
+    (line,) = misspelt([name], arguments(CONFIG))
+    assert line == f"there is no argument {name}, so it is ignored: expected {meant}"
+
+
+def test_arguments_and_what_another_launch_has_are_not_taken_for_misspelt_ones():
+    known = arguments(CONFIG)
+    others = ["ros_namespace", "launch_file_path", "gripper", "use_rviz_panel"]
+    assert misspelt([*others, *(argument.name for argument in known)], known) == []
 
 
 def test_two_arms_have_nothing_in_common_but_what_is_given(tmp_path):
     file = tmp_path / "arm.yaml"
     text = f"{{ros__parameters: {{files: {{directories: [{tmp_path}]}}}}}}"
     file.write_text(f"/**/recorder: {text}")
-    given = {argument.name: argument.default for argument in arguments_of_two_arms(CONFIG)}
+    given = {argument.name: argument.default_value for argument in arguments_of_two_arms(CONFIG)}
     given |= {"record": str(tmp_path / "run1"), "lock_step": "true", "params_file": str(file)}
     left, right = (plan(**of_arm).programs for of_arm in of_each_arm(given))
     assert not {program.node for program in left} & {program.node for program in right}

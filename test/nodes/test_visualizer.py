@@ -36,6 +36,10 @@ CONFIG = FilePath(__file__).parents[2] / "config"
 JOINTS = ["j1", "j2", "j3", "j4"]
 MODEL = RigidBodyModel(load_description("wam4"))
 POSTURE = np.array([0.3, 0.7, 0.1, 1.8])
+# Of the first joint's desired position, rad a state.
+SPEED = 0.01
+# Messages that may wait here.
+QUEUE = 10
 FEEDFORWARD, PD = np.array([10.0, -40.0, 5.0, 60.0]), np.array([-3.0, 4.0, 0.5, 0.0])
 
 
@@ -51,12 +55,14 @@ class Bench:
             ControllerState, "inverse_dynamics/controller_state", 10
         )
         self.cycle = 0
+        self.speed = SPEED
         self.model = ""
+        self.starts = 0
 
     def look(self) -> None:
         for name, messages in self.seen.items():
             kind = MarkerArray if name == "markers" else Path
-            self.node.create_subscription(kind, f"/visualizer/{name}", messages.append, 10)
+            self.node.create_subscription(kind, f"/visualizer/{name}", messages.append, QUEUE)
 
     def newest(self, namespace: str) -> list[Marker]:
         """Markers of a kind as RViz would have them."""
@@ -66,6 +72,18 @@ class Bench:
                 if marker.ns == namespace and marker.action == Marker.ADD:
                     found[marker.id] = marker
         return [found[number] for number in sorted(found)]
+
+    def start_anew(self) -> None:
+        """Begin the motion again, until pictures show it; forget all that was seen before."""
+        self.starts += 1
+        self.cycle, self.speed, self.model = 0, SPEED, f"start {self.starts}"
+        self.show_until(lambda: self.model in self.texts("status"))
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget what was seen."""
+        for messages in self.seen.values():
+            messages.clear()
 
     def texts(self, namespace: str) -> list[str]:
         """What is written in a namespace."""
@@ -92,7 +110,7 @@ class Bench:
 
     @property
     def desired(self) -> np.ndarray:
-        return POSTURE + [0.01 * self.cycle, 0.0, 0.0, 0.0]
+        return POSTURE + [self.speed * self.cycle, 0.0, 0.0, 0.0]
 
     def show_until(self, condition) -> None:
         deadline = time.monotonic() + 120.0
@@ -107,9 +125,16 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def bench(folder):
+def shared_bench(folder):
     with running(f'files.directories:=["{folder}"]') as bench:
         yield bench
+
+
+@pytest.fixture
+def bench(shared_bench):
+    """Motion that starts anew, and pictures of it alone."""
+    shared_bench.start_anew()
+    return shared_bench
 
 
 @contextmanager
@@ -148,7 +173,8 @@ def test_tool_marker_stands_at_the_tool_point(bench):
 @pytest.mark.parametrize("name", ["desired", "measured"])
 def test_path_follows_the_tool_point(bench, name):
     paths = bench.seen[f"{name}_path"]
-    bench.show_until(lambda: paths and len(paths[-1].poses) >= 5)
+    # More than the queue may have held of another motion.
+    bench.show_until(lambda: len(paths) > QUEUE and len(paths[-1].poses) >= 5)
     points = np.array([point(stamped.pose.position) for stamped in paths[-1].poses])
     expected = MODEL.tool_position(POSTURE)
     np.testing.assert_allclose(points[:, 2], expected[2], atol=1e-9)
@@ -157,7 +183,7 @@ def test_path_follows_the_tool_point(bench, name):
     else:
         angles = np.unwrap(np.arctan2(points[:, 1], points[:, 0]))
         # Every second state at most is kept; on a busy machine some of them are lost on the way.
-        steps = np.diff(angles) / 0.01
+        steps = np.diff(angles) / SPEED
         np.testing.assert_allclose(steps, np.rint(steps), atol=1e-9)
         assert (np.rint(steps) >= 2).all()
 
@@ -174,7 +200,7 @@ def test_trails_are_among_the_markers(bench):
 
 def test_state_and_torques_are_shown_as_the_controller_tells(bench):
     bench.model = "elsewhere"
-    bench.show_until(lambda: "gate 75 %" in bench.texts("status"))
+    bench.show_until(lambda: "elsewhere" in bench.texts("status"))
     mode, controller, model, error, gate, loop = bench.texts("status")
     assert (mode, controller, model) == ("TRACKING", "learned + PD", "elsewhere")
     assert re.fullmatch(r"error \d+(\.\d)? mm", error)
@@ -194,6 +220,7 @@ def test_state_and_torques_are_shown_as_the_controller_tells(bench):
 def test_what_does_not_change_comes_about_once_a_second(bench):
     bench.show_until(lambda: set(JOINTS) <= set(bench.texts("torque scale")))
     assert any(text.startswith("orange") for text in bench.texts("legend"))
+    bench.show_until(lambda: len(bench.seen["markers"]) >= 30)
     recent = bench.seen["markers"][-30:]
     with_names = [p for p in recent if any(m.ns == "torque scale" for m in p.markers)]
     assert len(with_names) < 0.5 * len(recent)
@@ -202,8 +229,13 @@ def test_what_does_not_change_comes_about_once_a_second(bench):
 def test_local_models_near_the_state_are_shown(bench, folder):
     path = folder / "model.npz"
     known_model().save(path)
-    bench.cycle, bench.model = 0, str(path)
-    bench.show_until(lambda: bench.newest("local models (reach)"))
+    bench.model, bench.speed = str(path), 0.0
+    # What is on its way may still be of another test's model or place.
+    bench.show_until(lambda: path.name in bench.texts("status"))
+    bench.forget()
+    bench.show_until(
+        lambda: len(bench.seen["markers"]) >= 20 and bench.newest("local models (reach)")
+    )
     ellipsoids = bench.newest("local models (reach)")
     # At most eight of them; the same names come again, so that no others remain.
     assert [marker.id for marker in ellipsoids] == list(range(len(ellipsoids)))
@@ -221,10 +253,16 @@ def test_the_whole_picture(bench, folder):
     known_model().save(path)
     bench.model = str(path)
     bench.show_until(lambda: bench.newest("local models (reach)"))
-    # Back to where the desired motion starts.
+    # Back to where the desired motion starts, in view; what comes at first is of another place.
     bench.cycle = 0
-    bench.seen["markers"].clear()
-    bench.show_until(lambda: bench.cycle > 30 and bench.newest("legend"))
+    bench.forget()
+
+    def way() -> float:
+        balls = bench.newest("desired point and gate")
+        places = [point(ball.pose.position) for ball in balls] or [np.full(3, np.inf)]
+        return np.linalg.norm(places[0] - MODEL.tool_position(POSTURE))
+
+    bench.show_until(lambda: bench.newest("legend") and 0.1 < way() < 0.35)
     view = read_view(CONFIG / "wam_tracking.rviz", (640, 400))
     published = {m.ns for p in bench.seen["markers"] for m in p.markers}
     assert published == view.shown | view.hidden
@@ -258,7 +296,7 @@ def test_pictures_come_no_faster_than_asked(bench):
     # First what has been waiting here.
     start = time.monotonic()
     bench.show_until(lambda: time.monotonic() > start + 1.0)
-    bench.seen["markers"].clear()
+    bench.forget()
     start = time.monotonic()
     bench.show_until(lambda: len(bench.seen["markers"]) >= 40)
     # At the rate by default, and ten that a queue may have held.
@@ -278,14 +316,14 @@ def test_nothing_is_listened_to_while_nobody_looks(folder):
             bench.node.destroy_subscription(subscription)
         bench.show_until(lambda: listeners() == 0)
         bench.look()
-        bench.seen["markers"].clear()
+        bench.forget()
         bench.show_until(lambda: bench.newest("torque bars") and bench.newest("arm"))
 
 
 def test_the_arm_may_be_left_to_a_robot_model():
     with running("arm_markers:=false") as bench:
         bench.show_until(lambda: bench.newest("torque bars"))
-        bench.seen["markers"].clear()
+        bench.forget()
         bench.show_until(lambda: len(bench.seen["markers"]) >= 3)
         assert bench.newest("desired path")
         assert not bench.newest("arm")
@@ -294,16 +332,17 @@ def test_the_arm_may_be_left_to_a_robot_model():
 def test_silence_of_the_controller_is_told():
     with running("arm_markers:=false") as bench:
         bench.show_until(lambda: "TRACKING" in bench.texts("status"))
-        bench.seen["markers"].clear()
+        bench.forget()
         deadline = time.monotonic() + 60.0
         # Nothing is published meanwhile.
         while bench.texts("status")[:1] != ["NO REPORTS"]:
             assert time.monotonic() < deadline
             bench.executor.spin_once(timeout_sec=0.1)
-        bench.seen["markers"].clear()
-        while len(bench.seen["markers"]) < 20:
-            assert time.monotonic() < deadline
-            bench.executor.spin_once(timeout_sec=0.1)
-        # RViz forgets the rest.
-        assert not bench.newest("torque bars")
-        assert not bench.newest("desired point and gate")
+        # RViz forgets the rest. On a busy machine reports may come late, and are shown once more.
+        while True:
+            bench.forget()
+            while len(bench.seen["markers"]) < 20:
+                assert time.monotonic() < deadline
+                bench.executor.spin_once(timeout_sec=0.1)
+            if not bench.newest("torque bars") and not bench.newest("desired point and gate"):
+                break

@@ -96,11 +96,15 @@ class Bench:
         # In whatever state, as one of these must succeed.
         self.change_state(Transition.TRANSITION_DEACTIVATE)
         self.change_state(Transition.TRANSITION_CLEANUP)
+        self.restore_parameters(moving=False)
+        assert self.change_state(Transition.TRANSITION_CONFIGURE)
+
+    def restore_parameters(self, *, moving: bool = True) -> None:
+        """Set parameters that a test has changed to what they were."""
         usual = [ParameterMessage(name=n, value=self._usual[n]) for n in self._changed]
-        answer = self.ask(SetParameters, "set_parameters", moving=False, parameters=usual)
+        answer = self.ask(SetParameters, "set_parameters", moving=moving, parameters=usual)
         assert all(result.successful for result in answer.results), answer
         self._changed.clear()
-        assert self.change_state(Transition.TRANSITION_CONFIGURE)
 
     def joint_state(self) -> JointState:
         message = JointState(

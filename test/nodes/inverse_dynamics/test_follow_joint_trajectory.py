@@ -327,7 +327,7 @@ def wrong_goal(arm, fault):
 
 
 @pytest.fixture(scope="module")
-def logging_bench(start_bench, tmp_path_factory):
+def shared_logging_bench(start_bench, tmp_path_factory):
     log = tmp_path_factory.mktemp("log") / "log"
     with log.open("wb") as stderr, start_bench(stderr=stderr) as bench:
         bench.measured = bench.plant.reset(bench.eight.positions[0])
@@ -336,6 +336,13 @@ def logging_bench(start_bench, tmp_path_factory):
         goals = Goals(bench)
         yield bench, goals, log
         goals.close()
+
+
+@pytest.fixture
+def logging_bench(shared_logging_bench):
+    yield shared_logging_bench
+    bench, _, _ = shared_logging_bench
+    bench.restore_parameters()
 
 
 @pytest.mark.parametrize(

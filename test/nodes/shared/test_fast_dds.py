@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import ctypes
 import os
+import socket
 import subprocess
 import sys
 import time
+import xml.etree.ElementTree as ElementTree
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -127,6 +129,32 @@ def test_profile_is_chosen_by_the_range(given, chosen, range_, monkeypatch):
     prepare_fast_dds()
     assert Path(os.environ[PROFILES]).name == chosen
     assert os.environ[RANGE] == range_
+
+
+def announcements(profile):
+    tree = ElementTree.parse(profile_file(profile))
+    (found,) = tree.iter("{http://www.eprosima.com}initialAnnouncements")
+    return ElementTree.tostring(found)
+
+
+@needs_profile
+def test_nodes_that_start_together_announce_themselves_until_all_have_started():
+    # To the port of the node that would be the 21st of the domain, which is not there.
+    with OwnDomain() as domain, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
+        peer.bind(("127.0.0.1", 7410 + 250 * domain.number + 2 * 20))
+        peer.settimeout(60.0)
+        code = "import time, rclpy; rclpy.init(); n = rclpy.create_node('n'); time.sleep(120)"
+        environment = os.environ | domain.environment()
+        with subprocess.Popen([sys.executable, "-c", code], env=environment) as process:
+            try:
+                peer.recv(65536)
+                began = time.monotonic()
+                times = [peer.recv(65536) and time.monotonic() - began for _ in range(12)]
+            finally:
+                process.kill()
+    # By default there are five more within half a second, and the next after three.
+    assert [seconds for seconds in times if 0.7 < seconds < 2.9]
+    assert announcements("fastdds.xml") == announcements(THIS_MACHINE)
 
 
 PUBLISHER = """
