@@ -84,22 +84,23 @@ class PhysicalMixture:
     def compiled(self) -> Mixture:
         """The mixture as it is evaluated, over these arrays where they lie."""
         transforms = self.transforms
-        parts = (self.mixture, self.screening)
+        return Mixture(self._arrays(), transforms.learn_residual, transforms.spread.unseen)
+
+    def _arrays(self) -> dict[str, FloatArray]:
+        """What `_mixture.c` wants to know, by name."""
+        transforms, parts = self.transforms, (self.mixture, self.screening)
         arrays = {
             field.name: getattr(part, field.name) for part in parts for field in fields(part)
         }
-        for name, scaling in (
-            ("input", transforms.regressors.scaling),
-            ("output", transforms.outputs),
-        ):
+        inputs, outputs = transforms.regressors.scaling, transforms.outputs
+        for name, scaling in (("input", inputs), ("output", outputs)):
             arrays[f"{name}_location"], arrays[f"{name}_scale"] = scaling.location, scaling.scale
         arrays["variances"] = self.mixture.variances()
         arrays["residual_variance"] = transforms.residual_variance()
         rates = transforms.residual_rates()
         if rates is not None:
             arrays["residual_rates"] = rates
-        arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-        return Mixture(arrays, transforms.learn_residual, transforms.spread.unseen)
+        return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is made of the rest."""
