@@ -42,6 +42,8 @@ N_NAIVE = 50
 # Enough that at least 1,350 and 1,700 components hold more than one sample each.
 MODELS = {"12x4": 1900, "21x7": 1750}
 ARMS = {"12x4": "wam4", "21x7": "wam7"}
+# In the frame of the recording's joints, m/s^2; the description's where there is none.
+GRAVITY = {"12x4": None, "21x7": (0.0, 0.0, 9.81)}
 KEYS = ("us_p50", "us_p99", "far_us_p50", "batch_us", "components", "max_rel_error")
 RATIOS = ("times_rnea", "far_times_near", "batch_gain", "p99_times_rnea")
 IDENTIFIED = ("identified_us_p50", "identified_times_rnea")
@@ -64,7 +66,9 @@ def main() -> int:
         X, Y = load()
         kind = HILR if options.model == "hilr" else ILR
         model = kind(MODELS[size]).set_params(**CONFIGURATION)
-        dynamics = IdentifiedDynamics.from_description(load_description(ARMS[size]))
+        dynamics = IdentifiedDynamics.from_description(
+            load_description(ARMS[size]), gravity=GRAVITY[size]
+        )
         with_dynamics = clone_with(model, dynamics).fit(X, Y)
         _measure(model.fit(X, Y), with_dynamics, X, Y, ARMS[size], report)
     _print_table(report)
