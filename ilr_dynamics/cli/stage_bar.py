@@ -43,7 +43,10 @@ class StageBar:
         self._bar: tqdm | None = None
         if file.isatty():
             shape = "{desc}" + count + bar
-            self._bar = tqdm(desc=label, total=total, bar_format=shape, mininterval=0.2, file=file)
+            # Without smoothing the time that is left follows from all of the stage so far.
+            self._bar = tqdm(
+                desc=label, total=total, bar_format=shape, mininterval=0.2, smoothing=0, file=file
+            )
         else:
             print(label, end="", file=file, flush=True)
 

@@ -27,7 +27,13 @@ from ilr_dynamics.recording.recording import without_jumps
 from ilr_dynamics.robot.description import RobotDescription
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
-__all__ = ["Inspection", "inspect_recording", "with_model_torque", "with_samples"]
+__all__ = [
+    "Inspection",
+    "inspect_recording",
+    "with_continuous_joints",
+    "with_model_torque",
+    "with_samples",
+]
 
 
 @dataclass(frozen=True)
@@ -118,10 +124,8 @@ def inspect_recording(
     RobotDescriptionError
         There is no such robot.
     """
-    description = None
-    if settings.robot is not None:
-        description = settings.arm()
-        settings = _with_continuous_joints(settings, description)
+    description = None if settings.robot is None else settings.arm()
+    settings = with_continuous_joints(settings, description)
     progress("reading", 0.0, math.nan)
     try:
         recording = read_states(uri, settings, progress)
@@ -132,10 +136,12 @@ def inspect_recording(
     return inspection
 
 
-def _with_continuous_joints(
-    settings: LearningSettings, description: RobotDescription
+def with_continuous_joints(
+    settings: LearningSettings, description: RobotDescription | None
 ) -> LearningSettings:
     """Add the joints without limits of an arm; it may have other names than the messages."""
+    if description is None:
+        return settings
     names = settings.joint_names
     described = (joint for joint, free in zip(names, description.continuous, strict=False) if free)
     joints = tuple(sorted({*settings.samples.continuous_joints, *described}, key=names.index))

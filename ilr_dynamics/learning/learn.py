@@ -15,6 +15,7 @@ import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.exceptions import LearnerError
+from ilr_dynamics.learning.learned_recording import LEARNED
 from ilr_dynamics.learning.noted_warnings import noted_convergence
 from ilr_dynamics.learning.plausibility import implausible_torques
 from ilr_dynamics.learning.prior import model_to_update
@@ -179,6 +180,8 @@ def learn(
     progress("learning", 0.0, math.nan)
     start = time.perf_counter()
     weights = recording_weights(samples.X, new_model) if settings.effective_samples else None
+    newest_weights = None if weights is None else weights[n_older:]
+    density_before = None if model is None else _log_density(model, X, Y, newest_weights)
     # Updating this trial model with the newest tenth would save half of the time. But two batches
     # do not give the model of one batch: with two, errors of the simulated arm after three
     # recordings were up to three times as large.
@@ -188,6 +191,7 @@ def learn(
     with noted_convergence():
         trial.partial_fit(*older, callback=report(0.0, 0.5))
     error_after = _squared_error(trial, X, Y)
+    density_after = _log_density(trial, X, Y, newest_weights)
     with noted_convergence() as unsettled:
         new_model.partial_fit(samples.X, samples.Y, weights, callback=report(0.5, 1.0))
     learning_time = time.perf_counter() - start
@@ -196,8 +200,11 @@ def learn(
             raise LearnerError(
                 f"the new model's torque errors are {error}; expected finite numbers"
             )
-    earlier = [] if model is None else model.metadata_.get("recordings", [])
-    new_model.metadata_ = snapshot_metadata(settings, [*earlier, *map(str, recordings)])
+    earlier = {} if model is None else model.metadata_
+    new_model.metadata_ = {
+        **snapshot_metadata(settings, [*earlier.get("recordings", []), *map(str, recordings)]),
+        LEARNED: dict(earlier.get(LEARNED, {})),
+    }
     return new_model, LearningReport(
         samples_used=samples.n_used,
         rejected=dict(samples.rejected),
@@ -205,6 +212,7 @@ def learn(
         components_after=new_model.n_active_,
         error_before=error_before,
         error_after=error_after,
+        gain=None if density_before is None else density_after - density_before,
         worse=model is not None and _is_worse(error_after, error_before, settings, new_model),
         implausible=implausible,
         unsettled="".join(unsettled),
@@ -216,6 +224,13 @@ def learn(
 def _squared_error(model: MixtureRegressor, X: FloatArray, Y: FloatArray) -> list[float]:
     error: list[float] = np.mean((model.predict(X) - Y) ** 2, axis=0).tolist()
     return error
+
+
+def _log_density(
+    model: MixtureRegressor, X: FloatArray, Y: FloatArray, weights: FloatArray | None
+) -> float:
+    """Mean log predictive density of samples of these weights, nats per effective sample."""
+    return float(np.average(model.log_predictive_density(X, Y), weights=weights))
 
 
 def _is_worse(

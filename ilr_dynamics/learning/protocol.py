@@ -33,12 +33,12 @@ T = TypeVar("T")
 @dataclass(frozen=True)
 class UpdateJob:
     """
-    Job to update a model, or to learn a new one, from a recording.
+    Job to update a model, or to learn a new one, from recordings.
 
     Parameters
     ----------
     bag_uri : str
-        Folder or file of a rosbag2.
+        Folder or file of a rosbag2, or a folder or a glob of such (`find_bags`).
     directory : str
         Folder for the predictor file, and for the snapshot if it has no path of its own.
     settings : LearningSettings

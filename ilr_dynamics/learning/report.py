@@ -25,16 +25,24 @@ class LearningReport:
     samples_total : int
         Number of samples that the model has learned from in all its recordings.
     samples_used : int
-        Number of samples of the newest recording.
+        Number of samples of the job's recordings.
     rejected : dict of str to int
         Number of joint states that gave no sample, by reason.
     error_before : list of float
-        Mean squared torque error of the old model per joint on the newest tenth of the samples,
-        Nm^2: a test error, as it has not seen them. Empty without an old model.
+        Mean squared torque error of the old model per joint on the newest tenth of the samples of
+        the newest recording, Nm^2: a test error, as it has not seen them. Empty without an old
+        model.
     error_after : list of float
         The same of a model that was fitted to all other samples.
+    gain : float or None
+        Rise of the log predictive density of these newest samples, from the old model to the one
+        that was fitted to all others: mean over them, weighted as they are learned, in nats per
+        effective sample. It says how much of the recording was new. None without an old model.
+    gains : dict of str to (float or None)
+        The same of every recording of the job, by URI.
     worse : bool
-        Whether the second error is larger, with joints weighted by the model's torque scales.
+        Whether the second error is larger, with joints weighted by the model's torque scales: of
+        the newest recording, as these errors.
     implausible : str
         Reason why the recorded torques cannot be those of the arm; empty if they can.
     unsettled : str
@@ -43,7 +51,9 @@ class LearningReport:
     learning_time : float
         Time of inference for both models, s.
     findings : list of str
-        Warnings and errors on the recording.
+        Warnings and errors on the recording; of several each begins with its URI.
+    notes : list of str
+        What else a person should know of the job, as which recordings it left out.
     refusal : str
         Reason why the model was not accepted; empty if it was.
     overridden : str
@@ -62,11 +72,14 @@ class LearningReport:
     rejected: dict[str, int] = field(default_factory=dict)
     error_before: list[float] = field(default_factory=list)
     error_after: list[float] = field(default_factory=list)
+    gain: float | None = None
+    gains: dict[str, float | None] = field(default_factory=dict)
     worse: bool = False
     implausible: str = ""
     unsettled: str = ""
     learning_time: float = 0.0
     findings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     refusal: str = ""
     overridden: str = ""
     snapshot: str = ""

@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar
 
 from ilr_dynamics.exceptions import InvalidParameterError, SnapshotError
 from ilr_dynamics.file_access import resolve_allowed
+from ilr_dynamics.learning.learned_recording import learned_recordings
 from ilr_dynamics.recording import BagLimits, SampleSettings
 from ilr_dynamics.regression import load_snapshot
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
@@ -265,6 +266,10 @@ def load_compatible_snapshot(path: str | Path, settings: LearningSettings) -> Mi
         raise SnapshotError(
             f"the snapshot {path} was learned from {str(recordings)[:MAX_SHOWN]}; expected URIs"
         )
+    try:
+        learned_recordings(model.metadata_)
+    except ValueError as error:
+        raise SnapshotError(f"the snapshot {path} cannot be used: {error}") from error
     n_joints = len(settings.joint_names)
     if (model.n_features_in_, model.n_outputs_) != (3 * n_joints, n_joints):
         raise SnapshotError(

@@ -15,15 +15,15 @@ import sys
 import tempfile
 import traceback
 import uuid
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
 from ilr_dynamics.exceptions import IlrDynamicsError, SnapshotError
 from ilr_dynamics.file_access import resolve_allowed
-from ilr_dynamics.inspection import inspect_recording, with_samples
-from ilr_dynamics.inspection.finding import Severity
-from ilr_dynamics.learning.learn import Progress, learn
+from ilr_dynamics.learning.learn import Progress
 from ilr_dynamics.learning.protocol import (
     Event,
     Failed,
@@ -37,6 +37,7 @@ from ilr_dynamics.learning.protocol import (
 )
 from ilr_dynamics.learning.report import LearningReport
 from ilr_dynamics.learning.settings import LearningSettings, load_compatible_snapshot
+from ilr_dynamics.learning.training import Training, learn_recordings, prepare_training
 from ilr_dynamics.process_lifetime import die_with_parent
 from ilr_dynamics.regression.files.model_file import SNAPSHOT, is_of_kind
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
@@ -64,8 +65,8 @@ def run_job(job: Job, progress: Progress) -> LearningReport:
     Returns
     -------
     LearningReport
-        An update that is worse or implausible, and not accepted, leaves no files; the report has
-        its `refusal` then.
+        An update that is worse or implausible, and not accepted, leaves no files but, of several
+        recordings, what it had learned until then (`Unfinished`); the report has its `refusal`.
 
     Raises
     ------
@@ -82,24 +83,25 @@ def run_job(job: Job, progress: Progress) -> LearningReport:
 def _update(job: UpdateJob, progress: Progress) -> LearningReport:
     folder = _folder(job.directory)
     target = _target(job.snapshot_uri, job.settings) if job.snapshot_uri else None
-    known = None
-    if job.snapshot is not None:
-        known = load_compatible_snapshot(job.snapshot, job.settings)
-    inspection = inspect_recording(job.bag_uri, job.settings, progress)
-    inspection = with_samples(inspection, job.settings)
-    samples = inspection.required_samples()
-    model, report = learn(samples, job.settings, known, progress, [job.bag_uri])
-    findings = [
-        str(finding) for finding in inspection.findings if finding.severity is not Severity.INFO
-    ]
-    report = replace(report, findings=findings)
-    objection = (
-        report.implausible or inspection.refusal or (_worse(report) if report.worse else "")
+    training = prepare_training(
+        [job.bag_uri],
+        job.settings,
+        job.snapshot,
+        folder if target is None else target.parent,
+        job.accept_worse,
+        progress,
     )
-    if objection and not job.accept_worse:
-        return replace(report, refusal=objection)
+    if unfit := training.unfit(job.accept_worse):
+        return _refused(training, unfit)
+    model, report = learn_recordings(training, job.settings, progress, not job.accept_worse)
+    if report.worse and not job.accept_worse:
+        return replace(report, refusal=_worse(report))
+    objections = [c.objection for c in training.candidates if c.objection]
+    if report.worse:
+        objections.append(_worse(report))
+    report = replace(report, overridden="; ".join(objections))
     progress("saving", 0.0, math.nan)
-    report = _save_for_use(model, folder, replace(report, overridden=objection))
+    report = _save_for_use(model, folder, report)
     if target is not None:
         try:
             model.save(target)
@@ -107,8 +109,27 @@ def _update(job: UpdateJob, progress: Progress) -> LearningReport:
             for name in (report.base, report.predictor):
                 Path(name).unlink()
             raise
+    training.unfinished.remove()
     progress("saving", 1.0, math.nan)
     return replace(report, snapshot=str(target or report.base))
+
+
+def _refused(training: Training, unfit: Mapping[str, str]) -> LearningReport:
+    """Report on recordings of which nothing is learned; raise if the only one is unusable."""
+    candidates = training.candidates
+    if len(candidates) == 1 and candidates[0].unusable is not None:
+        raise candidates[0].unusable
+    reasons = list(unfit.values())
+    if len(candidates) > 1:
+        listed = "; ".join(f"{uri}: {reason}" for uri, reason in unfit.items())
+        reasons = [f"{len(unfit)} of {len(candidates)} recordings are not fit to learn: {listed}"]
+    return LearningReport(
+        samples_used=sum(candidate.n_samples for candidate in candidates),
+        rejected=dict(sum((Counter(c.rejected) for c in candidates), Counter[str]())),
+        findings=training.findings,
+        notes=list(training.notes),
+        refusal=reasons[0],
+    )
 
 
 def _worse(report: LearningReport) -> str:
@@ -116,9 +137,11 @@ def _worse(report: LearningReport) -> str:
         ", ".join(f"{value:.3g}" for value in error)
         for error in (report.error_before, report.error_after)
     )
+    *_, newest = report.gains
+    which = f"{newest}: " if len(report.gains) > 1 else ""
     return (
-        "the new model is worse on the newest tenth of the recording, when fitted without it: "
-        f"mean squared torque errors of {after} Nm^2 instead of {before}; "
+        f"{which}the new model is worse on the newest tenth of the recording, when fitted without "
+        f"it: mean squared torque errors of {after} Nm^2 instead of {before}; "
         "expected none above, or accept_worse to be set"
     )
 

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 from ilr_dynamics.recording.bag import read_annotations
+from ilr_dynamics.recording.bag_digest import bag_digest
+from ilr_dynamics.recording.find_bags import find_bags
 from ilr_dynamics.recording.joint_state import encode_joint_state
 from ilr_dynamics.recording.message_collector import BagLimits
 from ilr_dynamics.recording.reading import (
@@ -30,9 +32,11 @@ __all__ = [
     "SampleSettings",
     "Samples",
     "SmoothedMotion",
+    "bag_digest",
     "concatenate",
     "describe_rejections",
     "encode_joint_state",
+    "find_bags",
     "read_annotations",
     "read_recording",
     "smoothed_motion",

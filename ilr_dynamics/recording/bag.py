@@ -33,8 +33,10 @@ __all__ = [
     "Bag",
     "Progress",
     "ignore_progress",
+    "missing_recording",
     "read_annotations",
     "read_bag",
+    "storage_files",
 ]
 
 DEFAULT_LIMITS = BagLimits()
@@ -182,19 +184,33 @@ def read_annotations(
     return {} if metadata is None else metadata.annotations
 
 
-def _existing_bag(uri: str | Path, directories: Sequence[str | Path] | None) -> Path:
-    """Return the path of the bag, if the file or folder at the URI can be one."""
-    missing = RecordingError(
+def storage_files(uri: str | Path, directories: Sequence[str | Path] | None = None) -> list[Path]:
+    """Return the paths of a bag's files of messages, in order; errors as of `read_annotations`."""
+    path = _existing_bag(uri, directories)
+    if not path.is_dir():
+        return [path]
+    metadata = read_metadata(resolve_allowed(path / METADATA_FILE, directories))
+    # A link in the folder may lead elsewhere.
+    return [resolve_allowed(_existing_name(path / name), directories) for name in metadata.files]
+
+
+def missing_recording(uri: str | Path) -> RecordingError:
+    """Return the error that nothing is at a URI."""
+    return RecordingError(
         f"recording {str(uri)!r} does not exist; expected the folder of a rosbag2 or one of "
         "its .mcap or .db3 files"
     )
+
+
+def _existing_bag(uri: str | Path, directories: Sequence[str | Path] | None) -> Path:
+    """Return the path of the bag, if the file or folder at the URI can be one."""
     if not str(uri).strip():
-        raise missing
+        raise missing_recording(uri)
     path = resolve_allowed(uri, directories)
     if path.is_dir():
         _check_folder(path)
     elif not path.exists():
-        raise missing
+        raise missing_recording(uri)
     elif path.suffix not in STORAGE_SUFFIXES:
         raise RecordingError(
             f"recording {path} is a {path.suffix or 'nameless'} file; expected the folder of a "

@@ -347,4 +347,15 @@ def _success(answer: Answer, report: LearningReport) -> str:
         return f"saved {report.snapshot}"
     text = f"learned from {report.samples_used} samples in {report.learning_time:.1f} s"
     text += f", although {report.overridden}" if report.overridden else ""
-    return text + (f"; {report.unsettled}" if report.unsettled else "")
+    return "; ".join(filter(None, [text, report.unsettled, *report.notes, _gains(report)]))
+
+
+def _gains(report: LearningReport) -> str:
+    """Say what each recording added; empty if there was nothing to add to."""
+    if all(gain is None for gain in report.gains.values()):
+        return ""
+    listed = ", ".join(
+        f"{uri} {'first' if gain is None else f'{gain:+.2f}'}"
+        for uri, gain in report.gains.items()
+    )
+    return f"gain in nats per effective sample: {listed}"

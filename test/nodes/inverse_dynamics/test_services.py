@@ -40,7 +40,9 @@ def test_bad_request_is_refused_and_the_arm_is_held(arm, kind, name, fields, tex
     assert arm.state().model == ""
 
 
-def test_model_is_learned_saved_and_loaded_while_the_arm_is_held(arm, recording, tmp_path):
+def test_model_is_learned_saved_and_loaded_while_the_arm_is_held(
+    arm, recording, record_motion, tmp_path
+):
     # Of other tests' models, which the node had before it was configured anew.
     earlier = scratch_files(arm.process.pid)
     assert arm.set_parameters(controller="ilr", learning__n_components=20).successful
@@ -75,8 +77,11 @@ def test_model_is_learned_saved_and_loaded_while_the_arm_is_held(arm, recording,
     # Of the two models that ran, what the last one stands on.
     left = set(scratch_files(arm.process.pid)) - set(earlier)
     assert [file.suffix for file in left] == [".npz"]
+    again = arm.ask(UpdateModel, "update_model", bag_uri=recording)
+    assert not again.success and "has learned" in again.message
 
-    client, answer = start_update(arm, recording)
+    other = record_motion(joints=arm.joints, frequencies=(1.0, 2.0, 1.0, 2.0))
+    client, answer = start_update(arm, str(other), accept_worse=True)
     os.kill(arm.learner(), signal.SIGKILL)
     killed = "signal SIGKILL, as the kernel sends when memory is short"
     assert killed in arm.wait(answer).message
@@ -85,11 +90,11 @@ def test_model_is_learned_saved_and_loaded_while_the_arm_is_held(arm, recording,
     arm.node.destroy_client(client)
 
 
-def start_update(arm, recording):
+def start_update(arm, recording, **fields):
     """Ask for an update; return the client and the future that brings the answer."""
     client = arm.node.create_client(UpdateModel, f"{NAME}/update_model")
     assert client.wait_for_service(timeout_sec=60.0)
-    return client, client.call_async(UpdateModel.Request(bag_uri=recording))
+    return client, client.call_async(UpdateModel.Request(bag_uri=recording, **fields))
 
 
 def scratch_files(pid):
@@ -184,7 +189,8 @@ def test_action_reports_progress(arm, recording, tmp_path):
     assert arm.set_parameters(learning__n_components=20).successful
     stages = []
     client = ActionClient(arm.node, Learn, f"{NAME}/learn")
-    goal = Learn.Goal(bag_uri=recording, snapshot_uri=str(tmp_path / "model.npz"))
+    folder, snapshot = Path(recording).parent, str(tmp_path / "model.npz")
+    goal = Learn.Goal(bag_uri=f"{folder}/*", snapshot_uri=snapshot)
     assert client.wait_for_server(timeout_sec=60.0)
     handle = arm.wait(
         client.send_goal_async(goal, lambda message: stages.append(message.feedback.stage))

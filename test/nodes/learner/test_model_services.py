@@ -73,6 +73,17 @@ def test_a_model_whose_inference_ended_early_is_told_with_how_far_it_got():
     assert told["message"] == "learned from 700 samples in 1.2 s; it ended early"
 
 
+def test_a_model_of_several_recordings_is_told_with_what_each_added():
+    gains = {"/data/a": None, "/data/b": 1.234, "/data/c": -0.001}
+    report = replace(LEARNED, gains=gains, notes=["/data/d is left out"])
+    assert filled(UpdateModel.Response(), report)["message"] == (
+        "learned from 700 samples in 1.2 s; /data/d is left out; "
+        "gain in nats per effective sample: /data/a first, /data/b +1.23, /data/c -0.00"
+    )
+    only = filled(Learn.Result(), replace(LEARNED, gains={"/data/a": None}))
+    assert only["message"] == "learned from 700 samples in 1.2 s"
+
+
 def test_a_model_that_was_loaded_or_saved_is_told_with_its_path():
     report = LearningReport(components_after=5, samples_total=900, snapshot="/data/a.npz")
     assert filled(LoadSnapshot.Response(), report) == {

@@ -1,0 +1,274 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Training from recordings, any number of them: all are inspected first, then learned in order.
+
+Samples of one recording at a time are in memory. What has been learned is kept after each, so that
+a training that was interrupted goes on after the last recording it has learned.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ilr_dynamics.exceptions import LearnerError
+from ilr_dynamics.learning.candidate import (
+    Candidate,
+    digest_of,
+    inspect_candidates,
+    samples_of,
+)
+from ilr_dynamics.learning.learn import Progress, ignore_progress, learn
+from ilr_dynamics.learning.learned_recording import (
+    LearnedRecording,
+    learned_recordings,
+    remember,
+)
+from ilr_dynamics.learning.report import LearningReport
+from ilr_dynamics.learning.settings import LearningSettings, load_compatible_snapshot
+from ilr_dynamics.learning.unfinished import Unfinished
+from ilr_dynamics.recording import find_bags
+from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
+
+__all__ = ["Training", "learn_recordings", "prepare_training"]
+
+
+@dataclass(frozen=True)
+class Training:
+    """
+    Recordings to learn, and the model that learns them.
+
+    Attributes
+    ----------
+    model : MixtureRegressor or None
+        Model so far; None for a new one.
+    components_before : int
+        Number of local models of the model before this training, interruptions included.
+    candidates : tuple of Candidate
+        Recordings to learn, in order.
+    learned : dict of str to LearnedRecording
+        Recordings that this training had learned before it was interrupted, by URI.
+    notes : tuple of str
+        What a person should know: what is left out, and where the training goes on.
+    unfinished : Unfinished
+        File for the model between two recordings.
+    """
+
+    model: MixtureRegressor | None
+    components_before: int
+    candidates: tuple[Candidate, ...]
+    learned: dict[str, LearnedRecording]
+    notes: tuple[str, ...]
+    unfinished: Unfinished
+
+    @property
+    def findings(self) -> list[str]:
+        """Warnings and errors on all recordings; of several each begins with its URI."""
+        several = len(self.candidates) > 1
+        return [
+            f"{candidate.uri}: {finding}" if several else finding
+            for candidate in self.candidates
+            for finding in candidate.findings
+        ]
+
+    def unfit(self, accept_worse: bool) -> dict[str, str]:
+        """
+        Return why recordings must not be learned, by URI.
+
+        Parameters
+        ----------
+        accept_worse : bool
+            Whether only those are unfit that cannot be learned.
+        """
+        return {
+            candidate.uri: str(candidate.unusable or candidate.objection)
+            for candidate in self.candidates
+            if candidate.unusable or (candidate.objection and not accept_worse)
+        }
+
+    def without(self, uris: Collection[str]) -> Training:
+        """Return the training without some of its recordings."""
+        left = tuple(c for c in self.candidates if c.uri not in uris)
+        return replace(self, candidates=left)
+
+
+def prepare_training(
+    patterns: Sequence[str],
+    settings: LearningSettings,
+    snapshot: str | Path | None,
+    folder: Path,
+    accept_worse: bool = False,
+    progress: Progress = ignore_progress,
+) -> Training:
+    """
+    Find and inspect the recordings that a model has not learned yet.
+
+    Parameters
+    ----------
+    patterns : sequence of str
+        Paths, folders and globs of recordings (`find_bags`).
+    settings : LearningSettings
+        Settings of the arm and the model.
+    snapshot : str, Path or None
+        Model to update; None for a new one.
+    folder : Path
+        Folder for the model between two recordings.
+    accept_worse : bool
+        Whether recordings with errors will be learned.
+    progress : Progress
+        Callback for progress.
+
+    Returns
+    -------
+    Training
+
+    Raises
+    ------
+    SnapshotError
+        If the model cannot be read or is of another arm.
+    RecordingError, FileAccessError
+        If a pattern stands for no recording, or for one outside the allowed directories.
+    LearnerError
+        If the model has learned all of them.
+    """
+    known = None if snapshot is None else load_compatible_snapshot(snapshot, settings)
+    before = {} if known is None else learned_recordings(known.metadata_)
+    recordings: dict[str, str] = {}
+    notes = []
+    for uri in find_bags(patterns, settings.directories):
+        first = recordings.setdefault(digest_of(uri, settings, progress), uri)
+        if first != uri:
+            notes.append(f"{uri} is left out, as it is the same recording as {first}")
+    old = [uri for digest, uri in recordings.items() if digest in before]
+    if len(old) == len(recordings):
+        raise LearnerError(
+            f"the model has learned {', '.join(old)} already; expected another recording"
+        )
+    notes += [f"{uri} is left out, as the model has learned it already" for uri in old]
+    unfinished = Unfinished(folder, settings, patterns, snapshot, accept_worse)
+    model = unfinished.load()
+    so_far = {} if model is None else learned_recordings(model.metadata_)
+    new = {digest: entry for digest, entry in so_far.items() if digest not in before}
+    gone = [entry.path for digest, entry in new.items() if digest not in recordings]
+    if gone:
+        notes.append(f"begins anew: it had learned {', '.join(gone)}, which changed or is gone")
+        model, new = None, {}
+    elif new:
+        count = f"{len(new)} of {len(recordings) - len(old)}"
+        notes.append(f"goes on after what it had learned, {count}: {unfinished.path}")
+    left = {d: uri for d, uri in recordings.items() if d not in before and d not in new}
+    former = {entry.path for entry in before.values()}
+    return Training(
+        model=known if model is None else model,
+        components_before=0 if known is None else known.n_active_,
+        candidates=tuple(inspect_candidates(left, settings, former, progress)),
+        learned={recordings[digest]: entry for digest, entry in new.items()},
+        notes=tuple(notes),
+        unfinished=unfinished,
+    )
+
+
+def learn_recordings(
+    training: Training,
+    settings: LearningSettings,
+    progress: Progress = ignore_progress,
+    stop_if_worse: bool = False,
+) -> tuple[MixtureRegressor, LearningReport]:
+    """
+    Learn the recordings of a training one after the other.
+
+    Parameters
+    ----------
+    training : Training
+        At least one recording to learn, or a model that has learned all.
+    settings : LearningSettings
+        Settings of the arm and the model.
+    progress : Progress
+        Callback for progress; "learning" is one stage for all, in which a sample counts like any
+        other.
+    stop_if_worse : bool
+        Whether to stop at a recording that makes the model worse on its newest tenth.
+
+    Returns
+    -------
+    model : MixtureRegressor
+        New model; its metadata name all its recordings.
+    report : LearningReport
+        Assessment of the new model, with what each recording added. If it is `worse` and
+        `stop_if_worse` is set, the last of `gains` is the recording that made it so.
+
+    Raises
+    ------
+    RecordingError
+        If a recording has changed since it was inspected.
+    SnapshotError
+        If the model cannot be kept between two recordings.
+    LearnerError
+        If there is nothing to learn, or the new model predicts torques that are not finite.
+    """
+    model, reports = training.model, []
+    if model is None and not training.candidates:
+        raise LearnerError("no recording is left to learn from; expected at least one")
+    gains = {uri: entry.gain for uri, entry in training.learned.items()}
+    total, done = sum(c.n_samples for c in training.candidates), 0
+    for number, candidate in enumerate(training.candidates, start=1):
+        share = _part(progress, done / total, (done + candidate.n_samples) / total)
+        samples = samples_of(candidate, settings, lambda *_, share=share: share("", 0.0, math.nan))
+        model, report = learn(samples, settings, model, share, [candidate.uri])
+        done += candidate.n_samples
+        reports.append(report)
+        gains[candidate.uri] = report.gain
+        if report.worse and stop_if_worse:
+            break
+        learned = LearnedRecording(
+            str(Path(candidate.uri).expanduser().resolve()),
+            report.samples_used,
+            report.rejected,
+            report.gain,
+        )
+        model.metadata_ = remember(model.metadata_, candidate.digest, learned)
+        if number < len(training.candidates):
+            training.unfinished.save(model)
+    assert model is not None
+    return model, _united(training, model, reports, gains)
+
+
+def _part(progress: Progress, first: float, last: float) -> Progress:
+    """Progress of a part of the stage "learning"."""
+
+    def report(_: str, fraction: float, lower_bound: float) -> None:
+        progress("learning", first + (last - first) * fraction, lower_bound)
+
+    return report
+
+
+def _united(
+    training: Training,
+    model: MixtureRegressor,
+    reports: Sequence[LearningReport],
+    gains: dict[str, float | None],
+) -> LearningReport:
+    """One report on several recordings."""
+    newest = reports[-1] if reports else LearningReport()
+    earlier = training.learned.values()
+    rejected = Counter[str]()
+    for counts in [*(e.rejected for e in earlier), *(part.rejected for part in reports)]:
+        rejected.update(counts)
+    return replace(
+        newest,
+        components_before=training.components_before,
+        components_after=model.n_active_,
+        samples_total=model.n_samples_,
+        samples_used=sum(part.samples_used for part in reports) + sum(e.samples for e in earlier),
+        rejected=dict(rejected),
+        gains=gains,
+        implausible=next((part.implausible for part in reports if part.implausible), ""),
+        unsettled="; ".join(dict.fromkeys(part.unsettled for part in reports if part.unsettled)),
+        learning_time=sum(part.learning_time for part in reports),
+        findings=training.findings,
+        notes=list(training.notes),
+    )
