@@ -54,3 +54,4 @@ bench: setup
 clean:
 	rm -rf .venv build install log docs/_build .pytest_cache .hypothesis .mypy_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
+	find ilr_dynamics -name '*.so' -delete

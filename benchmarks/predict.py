@@ -27,18 +27,26 @@ from tqdm import tqdm
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.regression import HILR, ILR
 from ilr_dynamics.robot.description import load_description
+from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+# What the tests compare with too.
+sys.path.insert(0, str(REPOSITORY / "test" / "regression"))
+from naive_prediction import naive_predictions  # noqa: E402
 
 N_QUERIES = 2000
 N_ROUNDS, N_WARM_UP = 20, 5
 N_BATCH = 5000
-N_DENSE = 100
+# Of either kind, which all components are asked about as the formulas say.
+N_NAIVE = 50
 # Enough that at least 1,350 and 1,700 components hold more than one sample each.
 MODELS = {"12x4": 1900, "21x7": 1750}
 ARMS = {"12x4": "wam4", "21x7": "wam7"}
+# In the frame of the recording's joints, m/s^2; the description's where there is none.
+GRAVITY = {"12x4": None, "21x7": (0.0, 0.0, 9.81)}
 KEYS = ("us_p50", "us_p99", "far_us_p50", "batch_us", "components", "max_rel_error")
-RATIOS = ("times_rnea", "far_times_near", "batch_gain")
+RATIOS = ("times_rnea", "far_times_near", "batch_gain", "p99_times_rnea")
+IDENTIFIED = ("identified_us_p50", "identified_times_rnea")
 # As real_data.py has it.
 CONFIGURATION = {
     "prior__concentration": 100.0,
@@ -50,13 +58,19 @@ CONFIGURATION = {
 def main() -> int:
     """Time single queries, batches and the rigid-body floor."""
     options = _options()
-    report: dict[str, dict[str, float]] = {key: {} for key in (*KEYS, *RATIOS, "rnea_us_p50")}
+    report: dict[str, dict[str, float]] = {
+        key: {} for key in (*KEYS, *RATIOS, *IDENTIFIED, "rnea_us_p50")
+    }
     loads = {"12x4": lambda: inverse_dynamics_samples(20000, 0), "21x7": lambda: _real(options)}
     for size, load in tqdm(loads.items(), desc="fitting", disable=None):
         X, Y = load()
         kind = HILR if options.model == "hilr" else ILR
         model = kind(MODELS[size]).set_params(**CONFIGURATION)
-        _measure(model.fit(X, Y), X, Y, ARMS[size], report)
+        dynamics = IdentifiedDynamics.from_description(
+            load_description(ARMS[size]), gravity=GRAVITY[size]
+        )
+        with_dynamics = clone_with(model, dynamics).fit(X, Y)
+        _measure(model.fit(X, Y), with_dynamics, X, Y, ARMS[size], report)
     _print_table(report)
     # The largest of all sizes, as one number.
     error = max(report.pop("max_rel_error").values())
@@ -83,8 +97,18 @@ def _real(options: argparse.Namespace) -> tuple[FloatArray, FloatArray]:
         return X, np.asarray(data["tau"])
 
 
+def clone_with(model: ILR | HILR, dynamics: IdentifiedDynamics) -> ILR | HILR:
+    """The same estimator, to learn what identified dynamics leave."""
+    return type(model)(**model.get_params(deep=False)).set_params(global_model=dynamics)
+
+
 def _measure(
-    model: ILR | HILR, X: FloatArray, Y: FloatArray, arm: str, report: dict[str, dict[str, float]]
+    model: ILR | HILR,
+    with_dynamics: ILR | HILR,
+    X: FloatArray,
+    Y: FloatArray,
+    arm: str,
+    report: dict[str, dict[str, float]],
 ) -> None:
     name = f"{X.shape[1]}x{Y.shape[1]}x{model.n_active_}"
     generator = np.random.default_rng(1)
@@ -94,11 +118,11 @@ def _measure(
     far = X[chosen] + 3.0 * X.std(axis=0) * generator.normal(size=near.shape)
     rows = generator.choice(len(X) - 1, N_BATCH)
     batch = 0.5 * (X[rows] + X[rows + 1])
-    predictor = model.predictor()
     times = _in_turns(
         {
-            "near": (predictor, near),
-            "far": (predictor, far),
+            "near": (model.predictor(), near),
+            "far": (model.predictor(), far),
+            "identified": (with_dynamics.predictor(), near),
             "batch": (lambda _: model.predict(batch, return_std=True), near[:N_ROUNDS]),
             "rnea": _rnea(arm),
         }
@@ -109,12 +133,22 @@ def _measure(
     report["us_p99"][name] = _rounded(np.quantile(times["near"], 0.99))
     report["far_us_p50"][name] = _rounded(np.median(times["far"]))
     report["batch_us"][name] = _rounded(np.median(times["batch"]))
+    report["identified_us_p50"][name] = _rounded(np.median(times["identified"]))
     report["rnea_us_p50"][arm] = _rounded(np.median(times["rnea"]))
-    pairs = (("near", "rnea"), ("far", "near"), ("near", "batch"))
-    for key, (dividend, divisor) in zip(RATIOS, pairs, strict=True):
+    pairs = {
+        "times_rnea": ("near", "rnea"),
+        "far_times_near": ("far", "near"),
+        "batch_gain": ("near", "batch"),
+        "identified_times_rnea": ("identified", "rnea"),
+    }
+    for key, (dividend, divisor) in pairs.items():
         report[key][name] = _rounded(np.median(medians[dividend] / medians[divisor]))
+    tails = {kind: np.quantile(times[kind], 0.99) / np.median(times[kind]) for kind in times}
+    report["p99_times_rnea"][name] = _rounded(tails["near"] / tails["rnea"])
     report["components"][name] = model.n_active_
-    report["max_rel_error"][name] = _largest_error(model, np.concatenate([near, far]), Y)
+    asked = np.concatenate([near[:N_NAIVE], far[:N_NAIVE]])
+    errors = [_largest_error(one, asked, Y) for one in (model, with_dynamics)]
+    report["max_rel_error"][name] = max(errors)
 
 
 def _in_turns(
@@ -141,20 +175,13 @@ def _times(call: Callable[[FloatArray], object], X: FloatArray) -> FloatArray:
 
 
 def _largest_error(model: ILR | HILR, X: FloatArray, Y: FloatArray) -> float:
-    """Largest difference to the full mixture, in deviations of the outputs."""
-    # Few at a time, of which all components are asked.
-    parts = [
-        model.predict(X[start : start + N_DENSE], return_std=True)
-        for start in range(0, len(X), N_DENSE)
-    ]
-    mean, std = (np.concatenate(part) for part in zip(*parts, strict=True))
-    predictor = model.predictor()
-    found = [predictor(x) for x in X]
-    scale = Y.std(axis=0)
-    errors = [
-        np.max(np.abs([part for part, _ in found] - mean) / scale),
-        np.max(np.abs([part for _, part in found] - std) / np.maximum(std, scale)),
-    ]
+    """Largest difference to the naive predictions, in deviations of the outputs."""
+    predictor, scale = model.predictor(), Y.std(axis=0)
+    errors = []
+    for x, naive in zip(X, naive_predictions(model, X), strict=True):
+        found = predictor.query(x)
+        errors.append(np.max(np.abs(found.mean - naive.mean) / (scale + np.abs(naive.mean))))
+        errors.append(np.max(np.abs(found.std - naive.std) / np.maximum(naive.std, scale)))
     return float(f"{max(errors):.2g}")
 
 
@@ -172,10 +199,21 @@ def _rounded(value: float) -> float:
 
 
 def _print_table(report: dict[str, dict[str, float]]) -> None:
-    heads = ("median", "99 %", "far", "batch", "/ rnea", "far/near", "near/batch")
+    heads = (
+        "median",
+        "99 %",
+        "far",
+        "batch",
+        "/ rnea",
+        "far/near",
+        "near/batch",
+        "99 %/rnea",
+        "identified",
+        "/ rnea",
+    )
     print(f"{'inputs x outputs x components [us]':34}" + "".join(f"{head:>11}" for head in heads))
     for name in report["us_p50"]:
-        columns = (report[key][name] for key in (*KEYS[:4], *RATIOS))
+        columns = (report[key][name] for key in (*KEYS[:4], *RATIOS, *IDENTIFIED))
         print(f"{name:34}" + "".join(f"{value:>11}" for value in columns))
     for arm, value in report["rnea_us_p50"].items():
         print(f"{'rnea, ' + arm:34}{value:>11}")

@@ -17,6 +17,7 @@ SOURCES = [
         for folder in ("ilr_dynamics", "launch", "test", "benchmarks", "tools", "docs")
         for path in (ROOT / folder).rglob("*.py")
     ),
+    *(ROOT / "ilr_dynamics").rglob("*.[ch]"),
     *(path for path in (ROOT / "tools").iterdir() if path.is_file()),
     *(ROOT / "config").rglob("*.yaml"),
     ROOT / "ilr_dynamics_msgs" / "CMakeLists.txt",
@@ -76,6 +77,6 @@ def test_package_xml_names_what_is_imported():
 
 def test_source_says_whose_it_is_and_under_which_licence():
     for path in SOURCES:
-        lines = path.read_text().splitlines()[:4]
-        assert "# Copyright 2026 The ilr_dynamics contributors" in lines, path
-        assert "# SPDX-License-Identifier: Apache-2.0" in lines, path
+        lines = [line.lstrip("#/ ") for line in path.read_text().splitlines()[:4]]
+        assert "Copyright 2026 The ilr_dynamics contributors" in lines, path
+        assert "SPDX-License-Identifier: Apache-2.0" in lines, path

@@ -130,8 +130,9 @@ class FittedMixture:
         if mode not in ("mean", "mode"):
             raise InvalidParameterError(f"mode must be 'mean' or 'mode', got {mode!r}")
         X = self._checked_inputs(X)
-        mean, std = self._predictive.mean_and_std(X, most_probable=mode == "mode")
-        return (mean, std) if return_std else mean
+        answers = self._predictive.moments(X, most_probable=mode == "mode")
+        mean, std = (np.split(answers, self.n_outputs_ * np.array([1, 2]), axis=1))[:2]
+        return (mean.copy(), std.copy()) if return_std else mean.copy()
 
     @one_blas_thread
     def predict_components(self, X: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -204,7 +205,13 @@ class FittedMixture:
             Covariances of their predictive distribution.
         """
         self._check_fitted()
-        return self._predictive.input_regions()
+        knowledge, scaling = self._knowledge, self.regressors_.scaling
+        region = knowledge.prior.predictive(knowledge.statistics, knowledge.groups).region
+        covariances = region.predictive_covariances()[:-1]
+        return (
+            region.mean[:-1] * scaling.scale + scaling.location,
+            covariances * np.outer(scaling.scale, scaling.scale),
+        )
 
     def score(self, X: ArrayLike, Y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Coefficient of determination, mean over the outputs, as in scikit-learn's regressors."""
@@ -224,8 +231,7 @@ class FittedMixture:
     def predictor(self) -> Predictor:
         """Return what predicts one input at a time, for control loops; later fits leave it be."""
         self._check_fitted()
-        mixture = self._predictive.mixture
-        return Predictor(mixture, self._predictive.transforms, mixture.pruning)
+        return Predictor(self._predictive)
 
     def _checked_inputs(self, X: ArrayLike) -> FloatArray:
         self._check_fitted()

@@ -10,13 +10,13 @@ Regressor of inverse dynamics: torques are linear in parameters of bodies, rotor
     + \tanh(\dot q / v) \big( \mu |\tau_0| + \sum_h (a_h \sin h q + b_h \cos h q) \big)
     + P(q)\,w
 
-with Pinocchio's regressor R of the ten inertial parameters of each body, the rows g_k of the
-joint-to-motor matrix, scaled to length one, and a few functions P of each joint's own position for
-cables and errors of the gravity model. Friction acts at the motors as well as in the joints: in a
-differential two motors drive two joints, and friction per joint cannot describe their coupling. In
-the joints it also depends on the load, which is the torque tau_0 of the published bodies (Hamon,
-Gautier and Garrec, 2010), and on the position, with a whole number of periods per turn, because
-of bearings, gears and cables that are not quite round.
+with the regressor R, as Pinocchio has it, of the ten inertial parameters of each body, the rows
+g_k of the joint-to-motor matrix, scaled to length one, and a few functions P of each joint's own
+position for cables and errors of the gravity model. Friction acts at the motors as well as in the
+joints: in a differential two motors drive two joints, and friction per joint cannot describe their
+coupling. In the joints it also depends on the load, which is the torque tau_0 of the published
+bodies (Hamon, Gautier and Garrec, 2010), and on the position, with a whole number of periods per
+turn, because of bearings, gears and cables that are not quite round.
 
 Effects in one joint have columns in that joint's torque only: a parameter has no column where the
 torque does not depend on it.
@@ -24,15 +24,15 @@ torque does not depend on it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-import pinocchio
-from scipy.linalg import block_diag
 
 from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.exceptions import InvalidDataError
+from ilr_dynamics.robot._dynamics import Dynamics
 from ilr_dynamics.robot.dynamics_terms import (
     FRICTION_SPEEDS,
     N_INERTIAL,
@@ -40,12 +40,8 @@ from ilr_dynamics.robot.dynamics_terms import (
     N_OF_MOTOR,
     N_PLAIN,
     N_POSITION_TERMS,
-    N_SPEEDS,
-    N_WAVES,
     SIGN_SPEED,
     SLOWEST,
-    Terms,
-    term_indices,
 )
 
 __all__ = [
@@ -93,22 +89,19 @@ class DynamicsRegressor:
         return len(self.axes)
 
     @cached_property
-    def _model(self) -> pinocchio.Model:
-        model = pinocchio.Model()
-        model.gravity.linear = self.gravity
-        for joint in range(self.n_joints):
-            parent = model.addJoint(
-                joint,
-                pinocchio.JointModelRevoluteUnaligned(self.axes[joint]),
-                pinocchio.SE3(self.placements[joint]),
-                f"joint{joint + 1}",
-            )
-            model.appendBodyToJoint(parent, pinocchio.Inertia.Zero(), pinocchio.SE3.Identity())
-        return model
+    def _compiled(self) -> Dynamics:
+        return Dynamics(
+            placements=np.ascontiguousarray(self.placements),
+            axes=np.ascontiguousarray(self.axes),
+            gravity=np.ascontiguousarray(self.gravity),
+            motors=np.ascontiguousarray(self.motors),
+            inertial=np.ascontiguousarray(self.inertial),
+            speeds=np.array([*FRICTION_SPEEDS, SIGN_SPEED]),
+        )
 
-    @cached_property
-    def _data(self) -> pinocchio.Data:
-        return self._model.createData()
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is made of the rest."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __call__(self, X: FloatArray) -> FloatArray:
         """
@@ -132,65 +125,37 @@ class DynamicsRegressor:
         InvalidDataError
             If X has not 3 n columns.
         """
-        n = self.n_joints
-        if X.shape[1] != 3 * n:
-            raise InvalidDataError(f"inputs must be [q, qd, qdd] of {n} joints, got {X.shape}")
-        terms = self._terms_of_one if len(X) == 1 else Terms(len(X), self.motors)
-        motion = zip(X[:, :n], X[:, n : 2 * n], X[:, 2 * n :], strict=True)
-        for row, (position, velocity, acceleration) in enumerate(motion):
-            terms.bodies[row] = pinocchio.computeJointTorqueRegressor(
-                self._model, self._data, position, velocity, acceleration
-            )
-        # Few calls on large arrays: for a single query, in a control loop, calls are the cost.
-        terms.linear[:] = X.dot(self._linear)
-        np.tanh(terms.signs, out=terms.signs)
-        np.sin(terms.angles, out=terms.sines)
-        np.cos(terms.angles, out=terms.angles)
-        np.multiply(terms.positions, terms.positions, out=terms.squares)
-        loads = terms.bodies.reshape(-1, N_INERTIAL * n).dot(self.inertial.ravel())
-        np.abs(loads.reshape(-1, n), out=terms.loads)
-        first, second = self._factors
-        columns = terms.all.take(first, axis=1)
-        of_others = columns[:, :, N_INERTIAL * n :]
-        of_others *= terms.all.take(second, axis=1)
+        columns = np.empty((len(X), self.n_joints, n_columns(self.n_joints)))
+        self._compiled.fill(self._checked(X), columns)
         return columns
 
-    @cached_property
-    def _terms_of_one(self) -> Terms:
-        """Scratch memory for single samples, reused; no part of it is returned."""
-        return Terms(1, self.motors)
-
-    @cached_property
-    def _linear(self) -> FloatArray:
-        """Matrix (3 n, L) from [q, qd, qdd] to its linear terms, ordered as in `term_indices`."""
-        joints, motors = np.eye(self.n_joints), self.motors.T
-        own = np.kron(joints, 1.0 / np.array([*FRICTION_SPEEDS, SIGN_SPEED]))
-        speeds = np.hstack([motors, *(motors / speed for speed in FRICTION_SPEEDS), own])
-        positions = np.hstack([joints, np.kron(joints, np.arange(1.0, N_WAVES + 1.0))])
-        of_reversed = block_diag(motors, speeds, positions)
-        blocks = of_reversed.reshape(3, self.n_joints, -1)[::-1]
-        return np.ascontiguousarray(blocks.reshape(3 * self.n_joints, -1))
-
-    @cached_property
-    def _factors(self) -> tuple[IndexArray, IndexArray]:
+    def predict(
+        self, X: FloatArray, mean: FloatArray, covariance: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
         """
-        Indices of the two terms whose product each column is.
+        Mean phi' theta and variance phi' S phi (n_samples, n) of torques at X (n_samples, 3 n).
 
-        The first of shape (n, C); the second, without the columns of bodies, (n, C - 10 n).
+        Parameters
+        ----------
+        mean, covariance : ndarray of shape (n, C) and (n, C, C)
+            Of the parameters of each joint's columns.
         """
-        n, at = self.n_joints, term_indices(self.n_joints)
-        one, first, second = at["one"], [], []
-        for joint in range(n):
-            own, sign = np.split(at["signs"][joint], [N_SPEEDS])
-            waves = np.append(at["sines"][joint], at["cosines"][joint])
-            position = [one, at["positions"][joint], at["squares"][joint], *waves[::N_WAVES]]
-            motors = [at["accelerations"], at["speeds"], at["motor_signs"].ravel()]
-            load = at["loads"][joint]
-            first.append(np.hstack([at["bodies"][joint], *motors, own, *position, load, waves]))
-            pulls = np.tile(at["motors"][:, joint], N_OF_MOTOR)
-            rough = np.tile(sign, N_OF_JOINT - N_PLAIN)
-            second.append(np.hstack([pulls, np.tile(one, N_PLAIN), rough]))
-        return np.array(first), np.array(second)
+        torques, variances = np.empty((2, len(X), self.n_joints))
+        self._compiled.predict(self._checked(X), mean, covariance, torques, variances)
+        return torques, variances
+
+    def expected(self, X: FloatArray, mean: FloatArray) -> FloatArray:
+        """Mean torques alone, without the covariances, which are most of what there is to read."""
+        torques = np.empty((len(X), self.n_joints))
+        self._compiled.predict(self._checked(X), mean, None, torques, None)
+        return torques
+
+    def _checked(self, X: FloatArray) -> FloatArray:
+        if X.shape[1] != 3 * self.n_joints:
+            raise InvalidDataError(
+                f"inputs must be [q, qd, qdd] of {self.n_joints} joints, got {X.shape}"
+            )
+        return np.ascontiguousarray(X)
 
 
 def n_columns(n_joints: int) -> int:

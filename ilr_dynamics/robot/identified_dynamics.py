@@ -13,7 +13,7 @@ states share what no term describes: together they count as the few independent 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 from typing import Self
 
@@ -60,8 +60,6 @@ BLOCK_ROWS = 1000
 class IdentifiedDynamics(GlobalModel):
     """
     Identified inverse dynamics over inputs [q, qd, qdd]; `from_description` makes one.
-
-    An object holds scratch memory: use one per thread.
 
     Parameters
     ----------
@@ -291,35 +289,16 @@ class IdentifiedDynamics(GlobalModel):
 
     def predict(self, X: FloatArray) -> GlobalPrediction:
         """Predict torques at [q, qd, qdd] X (n_samples, 3 n)."""
-        if len(X) == 1:
-            # No limit on threads: BLAS uses one for so little, and setting it takes time.
-            return self._predict(X)
-        with one_blas_thread:
-            parts = [self._predict(X[rows]) for rows in _blocks(len(X))]
-        return GlobalPrediction(
-            *(
-                np.concatenate([getattr(part, field.name) for part in parts])
-                for field in fields(GlobalPrediction)
-            )
-        )
+        posterior = self._posterior
+        expected, doubt = self._regressor.predict(X, posterior.of_joints, posterior.covariance)
+        return GlobalPrediction(expected, np.ones(len(X)), doubt, self.unlearnable(X))
 
-    def _predict(self, X: FloatArray) -> GlobalPrediction:
-        """Predict as `predict` does, for one block of samples."""
-        columns = self._regressor(X)
-        return GlobalPrediction(
-            self._posterior.expected(columns),
-            np.ones(len(X)),
-            doubt=self._posterior.variance(columns),
-            unlearnable=self.unlearnable(X),
-        )
-
-    def residual_correlation(
-        self, X: FloatArray, centres: FloatArray, extents: FloatArray
-    ) -> FloatArray:
-        """Correlation (n_samples, K) of residuals at X with those in boxes of states (K, 3 n)."""
-        # Of positions and velocities: accelerations are most of the model's own.
-        states = slice(0, 2 * self.n_joints)
-        return self.correlation.with_boxes(X[:, states], centres[:, states], extents[:, states])
+    @property
+    def residual_lengths(self) -> FloatArray:
+        """Lengths (3 n,) over which residuals stay alike, rad and rad/s; infinite for qdd."""
+        # Accelerations are most of the model's own.
+        n = self.n_joints
+        return np.append(self.correlation.lengths(2 * n), np.full(n, np.inf))
 
     def unlearnable(self, X: FloatArray) -> FloatArray:
         """Variance (n_samples, n) of the torques of joints that stick, Nm^2, beyond the noise."""
@@ -327,13 +306,7 @@ class IdentifiedDynamics(GlobalModel):
 
     def expected(self, X: FloatArray) -> FloatArray:
         """Expected torques (n_samples, n) at [q, qd, qdd] X (n_samples, 3 n)."""
-        # Does not read the covariances, which are most of the memory that a query reads.
-        if len(X) == 1:
-            return self._posterior.expected(self._regressor(X))
-        with one_blas_thread:
-            return np.concatenate(
-                [self._posterior.expected(self._regressor(X[rows])) for rows in _blocks(len(X))]
-            )
+        return self._regressor.expected(X, self._posterior.of_joints)
 
     def informative_share(self, X: FloatArray) -> FloatArray:
         """Weight of each joint's torque (n_samples, n): almost zero while the joint sticks."""

@@ -12,7 +12,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.exceptions import InvalidDataError
-from ilr_dynamics.robot.dynamics_regressor import N_OF_JOINT, parameter_indices
+from ilr_dynamics.robot.dynamics_regressor import parameter_indices
 
 __all__ = ["ParameterPosterior", "parameter_posterior"]
 
@@ -42,36 +42,17 @@ class ParameterPosterior:
 
     def expected(self, columns: FloatArray) -> FloatArray:
         """Mean torques (n_samples, n) for columns phi (n_samples, n, C)."""
-        return (columns.transpose(1, 0, 2) @ self._of_joints)[:, :, 0].T
+        return (columns.transpose(1, 0, 2) @ self.of_joints[:, :, None])[:, :, 0].T
 
     def variance(self, columns: FloatArray) -> FloatArray:
         """Variance phi' S phi (n_samples, n) of the mean torques, without the noise."""
-        # In few calls, which are the cost for a single sample.
-        common, own = self._parts
-        pulls = np.empty_like(columns)
-        np.matmul(columns[:, :, : len(common)], common, out=pulls[:, :, : len(common)])
-        of_own = pulls.transpose(1, 0, 2)[:, :, len(common) :]
-        np.matmul(columns.transpose(1, 0, 2), own, out=of_own)
-        return (columns[:, :, None] @ pulls[:, :, :, None])[:, :, 0, 0]
+        by_joint = columns.transpose(1, 0, 2)
+        return np.asarray(np.sum((by_joint @ self.covariance) * by_joint, axis=2)).T
 
     @cached_property
-    def _of_joints(self) -> FloatArray:
-        """Posterior mean (n, C, 1) of the parameters of each joint's columns."""
-        return self.mean[parameter_indices(len(self.noise))][:, :, None]
-
-    @cached_property
-    def _parts(self) -> tuple[FloatArray, FloatArray]:
-        """
-        Parts of the covariances S from which phi' S phi is computed with less memory traffic.
-
-        First the block (C', C') of the parameters common to all joints, once instead of for each
-        joint. Then the columns (n, C, C - C') of each joint's own parameters, doubled in the rows
-        of the common ones, as S is symmetric.
-        """
-        n_common = self.covariance.shape[1] - N_OF_JOINT
-        own = self.covariance[:, :, n_common:].copy()
-        own[:, :n_common] *= 2.0
-        return self.covariance[0, :n_common, :n_common].copy(), own
+    def of_joints(self) -> FloatArray:
+        """Posterior mean (n, C) of the parameters of each joint's columns."""
+        return self.mean[parameter_indices(len(self.noise))]
 
 
 def parameter_posterior(

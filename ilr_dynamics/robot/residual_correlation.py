@@ -30,11 +30,7 @@ from scipy.optimize import minimize
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.blas_threads import one_blas_thread
-from ilr_dynamics.regression.shared.matern import (
-    correlation,
-    correlation_and_slope,
-    correlation_with_boxes,
-)
+from ilr_dynamics.regression.shared.matern import correlation, correlation_and_slope
 
 __all__ = ["ResidualCorrelation", "TorqueCovariance"]
 
@@ -95,14 +91,8 @@ class ResidualCorrelation:
 
     def between(self, states: FloatArray, others: FloatArray) -> FloatArray:
         """Correlation rho (n, m) between states [q, qd] (n, 2 d) and others (m, 2 d)."""
-        scale = self._scale(states.shape[1])
+        scale = self.lengths(states.shape[1])
         return correlation(states / scale, others / scale)
-
-    def with_boxes(
-        self, states: FloatArray, centres: FloatArray, extents: FloatArray
-    ) -> FloatArray:
-        """Correlation rho (n, m) of states (n, 2 d) with the nearest state of boxes (m, 2 d)."""
-        return correlation_with_boxes(states, centres, extents, self._scale(states.shape[1]))
 
     @one_blas_thread
     def fitted(self, states: FloatArray, torques: list[TorqueCovariance]) -> Self:
@@ -138,7 +128,8 @@ class ResidualCorrelation:
         odds = self.share / (1.0 - self.share)
         return np.log([self.position_length, self.velocity_length, odds])
 
-    def _scale(self, n_inputs: int) -> FloatArray:
+    def lengths(self, n_inputs: int) -> FloatArray:
+        """Lengths (2 d,) of the states [q, qd]."""
         return np.repeat([self.position_length, self.velocity_length], n_inputs // 2)
 
 

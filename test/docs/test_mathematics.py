@@ -7,7 +7,7 @@ import re
 from functools import reduce
 
 import pytest
-from pages import CODE, DOCS, tables
+from pages import CODE, DOCS, ROOT, tables
 
 PAGE = DOCS / "mathematics.md"
 REFERENCES = sorted(
@@ -44,6 +44,20 @@ def test_every_section_with_an_equation_says_where_it_is_implemented():
     assert len(with_equations) > 6
     for section in with_equations:
         assert "| code |\n" in section, section.splitlines()[0]
+
+
+def test_functions_in_c_exist():
+    named = [
+        (CODE.findall(header[-1])[0], function)
+        for header, rows in tables(PAGE)
+        if header[-1].startswith("in `")
+        for row in rows
+        for function in CODE.findall(row[-1])
+    ]
+    assert len(named) > 8
+    for path, function in named:
+        source = (ROOT / "ilr_dynamics" / "regression" / path).read_text()
+        assert re.search(rf"^INLINE [^;=]*\b{function}\(", source, flags=re.MULTILINE), function
 
 
 def test_there_are_references():

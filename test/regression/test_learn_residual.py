@@ -19,7 +19,6 @@ from ilr_dynamics.regression import (
     load_snapshot,
 )
 from ilr_dynamics.regression.inference.residual_statistics import shifted_statistics
-from ilr_dynamics.regression.prediction.physical_mixture import PhysicalMixture
 
 SETTINGS = {"n_components": 6, "random_state": 0, "inference": BatchInference(max_iterations=30)}
 SCALING = Scaling(input_location=0.0, input_scale=1.0, output_scale=0.3)
@@ -162,7 +161,7 @@ def test_what_says_nothing_is_not_learned_but_widens_the_spread_where_it_scatter
     plain = replace(
         model.transforms_, global_model=LinearGlobalModel().updated(X, Y, np.ones(400))
     )
-    without = PhysicalMixture(model._predictive.mixture, plain).mean_and_std(X)[1]
+    without = replace(model._predictive, transforms=plain).moments(X)[:, 2:4]
     scatters = X[:, 0] > 0.0
     # Of all components alike, so of the mixture.
     np.testing.assert_allclose(std[scatters, 1] ** 2, without[scatters, 1] ** 2 + 0.5, rtol=1e-9)

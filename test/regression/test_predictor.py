@@ -285,9 +285,10 @@ def test_values_that_are_not_those_of_the_shapes_are_refused(file, change):
 
 def test_mapped_arrays_are_aligned_and_no_copies(file):
     _, arrays = read_file(file, PREDICTOR)
-    mixture, transforms, pruning = Predictor.open(file)._parts
-    taken = [getattr(part, field.name) for part in (mixture, pruning) for field in fields(part)]
-    assert len(taken) == 11
+    physical = Predictor.open(file)._physical
+    transforms, parts = physical.transforms, (physical.mixture, physical.screening)
+    taken = [getattr(part, field.name) for part in parts for field in fields(part)]
+    assert len(taken) == 14
     for array in (*taken, transforms.outputs.location, transforms.regressors.scaling.scale):
         assert array.ctypes.data % 64 == 0
         assert array.flags.c_contiguous

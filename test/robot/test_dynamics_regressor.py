@@ -1,13 +1,14 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 from copy import deepcopy
+from dataclasses import replace
 
 import numpy as np
 import pinocchio
 import pytest
 
 from ilr_dynamics.robot.description import load_description
-from ilr_dynamics.robot.dynamics_regressor import DynamicsRegressor
+from ilr_dynamics.robot.dynamics_regressor import DynamicsRegressor, n_columns
 from ilr_dynamics.robot.dynamics_terms import FRICTION_SPEEDS, N_WAVES, SIGN_SPEED
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 
@@ -35,11 +36,22 @@ def X(dynamics):
     return X
 
 
+def rigid_bodies(regressor):
+    """Pinocchio's model of the same joints; the masses of its bodies do not matter."""
+    model = pinocchio.Model()
+    model.gravity.linear = regressor.gravity
+    for joint, placement in enumerate(regressor.placements):
+        axis = pinocchio.JointModelRevoluteUnaligned(regressor.axes[joint])
+        parent = model.addJoint(joint, axis, pinocchio.SE3(placement), f"joint{joint + 1}")
+        model.appendBodyToJoint(parent, pinocchio.Inertia.Zero(), pinocchio.SE3.Identity())
+    return model
+
+
 def columns_of_joint(regressor, x, joint):
     """What the documentation of the module says, term by term."""
     n = regressor.n_joints
     q, qd, qdd = x[:n], x[n : 2 * n], x[2 * n :]
-    model = regressor._model
+    model = rigid_bodies(regressor)
     bodies = pinocchio.computeJointTorqueRegressor(model, model.createData(), q, qd, qdd)[joint]
     accelerations, speeds = regressor.motors @ qdd, regressor.motors @ qd
     signs = [np.tanh(speeds / speed) for speed in FRICTION_SPEEDS]
@@ -63,6 +75,34 @@ def test_columns_are_the_terms_of_the_formula(regressor, X):
 def test_one_sample_after_the_other_has_the_columns_of_all_at_once(regressor, X):
     single = [regressor(x[None]) for x in X]
     np.testing.assert_allclose(np.concatenate(single), regressor(X), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"axes": np.zeros((2, 3))},
+        {"placements": np.zeros(5)},
+        {"motors": np.zeros((1, 1))},
+        {"gravity": np.zeros(3, dtype=np.float32)},
+    ],
+    ids=str,
+)
+def test_arrays_that_make_no_arm_are_refused(regressor, X, change):
+    with pytest.raises(ValueError, match=next(iter(change))):
+        replace(regressor, **change)(X)
+
+
+def test_arrays_that_do_not_fit_are_refused(regressor, X):
+    n, compiled = regressor.n_joints, regressor._compiled
+    with pytest.raises(ValueError, match="X"):
+        compiled.fill(np.ones(3 * n + 1), np.empty((1, n, n_columns(n))))
+    with pytest.raises(ValueError, match="columns"):
+        compiled.fill(X, np.empty((1, n, n_columns(n))))
+    with pytest.raises(ValueError, match="covariance"):
+        wrong = np.zeros((n, 3, 3)), np.empty((20, n)), np.empty((20, n))
+        compiled.predict(X, np.zeros((n, n_columns(n))), *wrong)
+    with pytest.raises((TypeError, ValueError, BufferError)):
+        compiled.fill(X[:, ::-1], None)
 
 
 def test_a_copy_of_one_that_was_used_is_as_good(regressor, X):

@@ -56,7 +56,9 @@ def test_the_noise_is_found_and_intervals_cover(arm, identified, rubbing):
     X = motion(arm.n_joints, 500, 3)
     Y = rubbing(X) + 0.05 * np.random.default_rng(4).normal(size=(500, arm.n_joints))
     prediction = identified.predict(X)
-    std = np.sqrt(variance * prediction.factor[:, None] + prediction.variance_of_unseen())
+    std = np.sqrt(
+        variance * prediction.factor[:, None] + prediction.doubt + prediction.unlearnable
+    )
     assert np.mean(np.abs(Y - prediction.mean) < 1.96 * std) == pytest.approx(0.95, abs=0.03)
 
 

@@ -136,25 +136,31 @@ class NormalWishart:
         expected_log_det = (
             multivariate_digamma(0.5 * self.dof, m) + m * LOG_2 - log_determinant(self._factor)
         )
-        W = np.empty((self.kappa.size, m, m + 1))
-        np.multiply(self._root, np.sqrt(self.dof)[:, None, None], out=W[:, :, :m])
-        W[:, :, m] = -np.einsum("kri,ki->kr", W[:, :, :m], self.mean)
+        W = self._centred(self._root * np.sqrt(self.dof)[:, None, None])
         return W, 0.5 * (expected_log_det - m * LOG_2PI - m / self.kappa)
 
-    def predictive_forms(self) -> FloatArray:
+    def _centred(self, roots: FloatArray) -> FloatArray:
+        """Of roots R (K, m, m) the maps (K, m, m + 1) from [x, 1] to R (x - mean)."""
+        offsets = -np.einsum("kri,ki->kr", roots, self.mean)
+        return np.concatenate([roots, offsets[:, :, None]], axis=2)
+
+    def predictive_roots(self) -> FloatArray:
         r"""
-        Matrices of the scaled squared distance in the predictive density of an input.
+        Roots of the scaled squared distance in the predictive density of an input.
 
         x is Student-t with nu + 1 - m degrees of freedom, and its density depends on x through
-        log(1 + delta), delta = kappa / (1 + kappa) (x - m)' Psi (x - m) = [x, 1] G_k [x, 1]'.
+        log(1 + delta), delta = kappa / (1 + kappa) (x - m)' Psi (x - m) = |W_k [x, 1]|^2.
 
         Returns
         -------
-        G : (K, m + 1, m + 1)
+        W : (K, m, m + 1)
         """
-        weights = self.kappa / (1.0 + self.kappa)
-        scale = np.swapaxes(self._root, 1, 2) @ self._root
-        return _centred_forms(scale * weights[:, None, None], self.mean)
+        return self._centred(self._root * np.sqrt(self.kappa / (1.0 + self.kappa))[:, None, None])
+
+    def predictive_covariances(self) -> FloatArray:
+        """Covariances (K, m, m) of an input; as if of three degrees of freedom if of fewer."""
+        freedom = np.maximum(self.dof - self.dimension - 1.0, 1.0)
+        return self.inverse_scale * ((1.0 + self.kappa) / (self.kappa * freedom))[:, None, None]
 
     def predictive_log_constants(self) -> FloatArray:
         """Log density (K,) of the predictive Student-t at its location."""
@@ -206,14 +212,3 @@ def update_normal_wishart(
 
 def _outer(a: FloatArray, b: FloatArray) -> FloatArray:
     return a[:, :, None] * b[:, None, :]
-
-
-def _centred_forms(precision: FloatArray, mean: FloatArray) -> FloatArray:
-    """(x - m)' P (x - m) as forms (K, m + 1, m + 1) in [x, 1]."""
-    m = mean.shape[1]
-    pull = np.einsum("kij,kj->ki", precision, mean)
-    forms = np.empty((mean.shape[0], m + 1, m + 1))
-    forms[:, :m, :m] = precision
-    forms[:, :m, m] = forms[:, m, :m] = -pull
-    forms[:, m, m] = np.einsum("ki,ki->k", pull, mean)
-    return forms

@@ -23,9 +23,7 @@ import numpy as np
 from ilr_dynamics.arrays import FloatArray, IndexArray
 
 __all__ = [
-    "centres_and_covariances",
     "form_coefficients",
-    "forms",
     "pairwise_products",
     "scatter_matrices",
     "upper_triangle",
@@ -81,28 +79,6 @@ def form_coefficients(forms: FloatArray) -> FloatArray:
     rows, columns = upper_triangle(forms.shape[-1])
     # Row by row: all that is needed of one component lies together in memory.
     return np.ascontiguousarray(forms[:, rows, columns] * np.where(rows == columns, 1.0, 2.0))
-
-
-def forms(coefficients: FloatArray) -> FloatArray:
-    """Symmetric forms Q (K, p, p) of which `form_coefficients` gives W (K, p (p + 1) / 2)."""
-    # The inverse of p (p + 1) / 2.
-    p = int(np.sqrt(2.0 * coefficients.shape[1]))
-    Q = scatter_matrices(0.5 * coefficients, p)
-    Q[:, np.arange(p), np.arange(p)] *= 2.0
-    return Q
-
-
-def centres_and_covariances(forms: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """
-    Centres (K, m) and inverses A^-1 (K, m, m) of squared distances (x - c)' A (x - c) + constant.
-
-    Parameters
-    ----------
-    forms : (K, m + 1, m + 1)
-        Of [x, 1]; their A can be inverted.
-    """
-    covariances = np.asarray(np.linalg.inv(forms[:, :-1, :-1]), dtype=np.float64)
-    return -np.einsum("kij,kj->ki", covariances, forms[:, :-1, -1]), covariances
 
 
 def scatter_matrices(packed: FloatArray, p: int) -> FloatArray:

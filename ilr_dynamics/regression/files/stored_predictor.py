@@ -23,35 +23,36 @@ from ilr_dynamics.regression.files.stored_transforms import (
     transform_arrays,
     unpack_transforms,
 )
+from ilr_dynamics.regression.prediction.physical_mixture import PhysicalMixture
 from ilr_dynamics.regression.prediction.predictive_mixture import PredictiveMixture
-from ilr_dynamics.regression.prediction.pruning import PruningBounds
-from ilr_dynamics.regression.units.transforms import Transforms
+from ilr_dynamics.regression.prediction.screening import Screening
 
 __all__ = ["concatenated", "pack_predictor", "separated", "unpack_predictor"]
 
-PRUNING = "pruning_"
 # Floats of a cache line, on which each array begins.
 ALIGNMENT = 8
 
 
 def pack_predictor(
-    mixture: PredictiveMixture, transforms: Transforms, pruning: PruningBounds
+    physical: PhysicalMixture,
 ) -> tuple[dict[str, Any], dict[str, FloatArray]]:
     """Header, of what JSON can hold, and arrays by name; SnapshotError if none can be made."""
     arrays: dict[str, FloatArray] = {}
-    for prefix, part in (("", mixture), (PRUNING, pruning)):
+    for part in (physical.mixture, physical.screening):
         for field in fields(part):
-            arrays[prefix + field.name] = getattr(part, field.name)
-    header, parts = pack_transforms(transforms)
+            arrays[field.name] = getattr(part, field.name)
+    header, parts = pack_transforms(physical.transforms)
     shapes, values = concatenated({**arrays, **parts})
     return {"transforms": header, "shapes": shapes}, {"values": values}
 
 
 def unpack_predictor(
     header: Mapping[str, Any], arrays: Mapping[str, FloatArray]
-) -> tuple[PredictiveMixture, Transforms, PruningBounds]:
+) -> PhysicalMixture:
     """
-    Take the parts of a predictor from what `pack_predictor` made of them, as views.
+    Take a predictor's mixture from what `pack_predictor` made of it, as views.
+
+    Arrays of the compiled mixture that do not fit together are refused when it is first asked.
 
     Raises
     ------
@@ -64,31 +65,15 @@ def unpack_predictor(
     shapes = {name: array.shape for name, array in arrays.items()}
     n, d, q = (*shapes.get("maps", ()), 0, 0, 0)[:3]
     transforms = unpack_transforms(header["transforms"], arrays, n_regressors=q, n_outputs=d)
-    m = transforms.regressors.n_inputs
-    c = shapes.get(PRUNING + "projection", (0,))[0]
-    of_mixture = {
-        "log_constants": (n,),
-        "exponents": (n,),
-        "distance_coefficients": (n, (m + 1) * (m + 2) // 2),
-        "maps": (n, d, q),
-        "widening_coefficients": (n, q * (q + 1) // 2),
-        "noise_shapes": (n, d, d),
-        "dofs": (n,),
-        "centres": (n, m),
-        "extents": (n, m),
-    }
-    of_pruning = {
-        PRUNING + "projection": (c, m + 1),
-        PRUNING + "coefficients": (n, c * (c + 1) // 2),
-    }
-    of_transforms = {name: array.shape for name, array in transform_arrays(transforms).items()}
-    if shapes != of_mixture | of_pruning | of_transforms:
+    parts = [
+        {field.name: arrays[field.name] for field in fields(part)}
+        for part in (PredictiveMixture, Screening)
+    ]
+    known = {*parts[0], *parts[1], *transform_arrays(transforms)}
+    own = {"noise_shapes": (n, d, d), "dofs": (n,)}
+    if known != set(arrays) or any(shapes[name] != shape for name, shape in own.items()):
         raise ValueError(f"its arrays do not fit together: {shapes}")
-    return (
-        PredictiveMixture(**{name: arrays[name] for name in of_mixture}),
-        transforms,
-        PruningBounds(*(arrays[name] for name in of_pruning)),
-    )
+    return PhysicalMixture(PredictiveMixture(**parts[0]), transforms, Screening(**parts[1]))
 
 
 def concatenated(arrays: Mapping[str, FloatArray]) -> tuple[dict[str, list[int]], FloatArray]:

@@ -57,7 +57,7 @@ def most_probable_component(
     labels = np.empty(U.shape[0], dtype=np.intp)
     for start in range(0, U.shape[0], BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
-        distances = mixture.distances(U[block])
+        distances = mixture.distances(np.delete(U[block], np.s_[m:-1], axis=1))
         rows, components = np.nonzero(distances <= input_limits)
         output_distances, log_densities = densities(U[block], Y[block], rows, components)
         own = output_distances <= output_limits[components]

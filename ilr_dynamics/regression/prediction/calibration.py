@@ -18,17 +18,19 @@ import numpy as np
 from scipy.special import stdtr
 
 from ilr_dynamics.arrays import BoolArray, FloatArray
-from ilr_dynamics.regression.prediction.predictive_mixture import (
+from ilr_dynamics.regression.prediction.component_predictions import (
     ComponentPredictions,
-    PredictiveMixture,
+    added_shapes,
+    shapes,
 )
+from ilr_dynamics.regression.prediction.predictive_mixture import PredictiveMixture
 from ilr_dynamics.regression.units.spread import SpreadFactors
 
-__all__ = ["MIN_SAMPLES", "Outcomes", "spread_factors"]
+__all__ = ["MIN_SAMPLES", "SMALLEST_WEIGHT", "Outcomes", "spread_factors"]
 
 # Fewer samples do not tell a quantile far out; the factor then stays as it was.
 MIN_SAMPLES = 50
-# Components of smaller weight do not move the border of an interval.
+# Components of smaller weight do not move the border of an interval; outcomes leave them out.
 SMALLEST_WEIGHT = 1e-4
 # Of either factor.
 SMALLEST_FACTOR, LARGEST_FACTOR = 0.05, 1e3
@@ -75,23 +77,17 @@ class Outcomes:
         factors: SpreadFactors,
     ) -> Outcomes:
         """Of outputs Y (n, d) in the units of the mixture, whose spread has these factors."""
-        weights = predictions.weights
-        n_kept = int(np.max(np.sum(weights > SMALLEST_WEIGHT, axis=1)))
-        kept = np.argsort(-weights, axis=1)[:, :n_kept]
-        rows = np.arange(len(Y))[:, None]
-        is_unseen = kept == weights.shape[1] - 1
+        is_unseen = predictions.numbers == mixture.dofs.size - 1
         present = np.where(is_unseen, factors.unseen, factors.components)
-        noise = np.diagonal(mixture.noise_shapes, axis1=1, axis2=2)[kept]
-        shapes = predictions.factors[rows, kept][:, :, None] * noise
-        added = mixture.added_shapes(predictions)[rows, kept]
+        added = added_shapes(mixture, predictions)
         # What is added to the unseen component is scaled with it.
-        shapes = shapes + np.where(is_unseen[:, :, None], added, 0.0)
+        added[is_unseen] = 0.0
         return cls(
-            weights[rows, kept],
-            Y[:, None, :] - predictions.means[rows, kept],
-            shapes / present[:, :, None] ** 2,
-            np.where(is_unseen[:, :, None], 0.0, added),
-            mixture.dofs[kept],
+            predictions.weights,
+            Y[:, None, :] - predictions.means,
+            (shapes(mixture, predictions) - added) / present[:, :, None] ** 2,
+            added,
+            mixture.dofs[predictions.numbers],
             is_unseen,
         )
 

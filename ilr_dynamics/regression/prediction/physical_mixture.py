@@ -5,30 +5,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 
 from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.regression.mixture.mixture import MixturePrior
-from ilr_dynamics.regression.prediction.calibration import Outcomes
-from ilr_dynamics.regression.prediction.mixture_moments import (
+from ilr_dynamics.regression.prediction._mixture import Mixture
+from ilr_dynamics.regression.prediction.calibration import SMALLEST_WEIGHT, Outcomes
+from ilr_dynamics.regression.prediction.component_predictions import (
+    ComponentPredictions,
+    covariances,
     interval,
     log_conditional_density,
-    mean_and_variance,
-    most_probable_only,
-    with_unseen_prediction,
 )
-from ilr_dynamics.regression.prediction.predictive_mixture import (
-    ComponentPredictions,
-    PredictiveMixture,
-)
-from ilr_dynamics.regression.prediction.pruned_batches import pruned_predictions
-from ilr_dynamics.regression.shared.global_model import GlobalPrediction
+from ilr_dynamics.regression.prediction.predictive_mixture import PredictiveMixture
+from ilr_dynamics.regression.prediction.screening import Screening
 from ilr_dynamics.regression.units.transforms import Transforms
 
 __all__ = ["PhysicalMixture"]
+
+
+# What the compiled mixture is given of n inputs.
+_Optional = FloatArray | None
+_Given = tuple[FloatArray, _Optional, _Optional, _Optional, _Optional, _Optional]
+
+# Share of the mixture, its lightest components, that a quantile leaves out at most, and that in
+# shares of what lies outside the interval: these bound the error of the coverage.
+QUANTILE_WEIGHT, QUANTILE_SHARE = 1e-6, 1e-3
+# Components an input for which there is room at first.
+ROOM = 16
+# Numbers held at a time of what all components say.
+BLOCK_SIZE = 1 << 23
 
 
 @dataclass(frozen=True)
@@ -36,16 +46,21 @@ class PhysicalMixture:
     """
     What a model predicts, for inputs X (n, m) and outputs Y (n, d) that have been checked.
 
+    The one path of all predictions: `_mixture.c` evaluates the mixture.
+
     Attributes
     ----------
     mixture
         Predictive distribution in standard units.
     transforms
         Between physical and standard units, with the global model.
+    screening
+        Arrays that tell which components can matter at an input.
     """
 
     mixture: PredictiveMixture
     transforms: Transforms
+    screening: Screening
 
     @classmethod
     def from_statistics(
@@ -63,151 +78,151 @@ class PhysicalMixture:
             mixture = mixture.with_unseen(model.noise_shape / np.outer(scale, scale), model.dof)
         spread = transforms.spread
         mixture = mixture.with_spread(spread.components, spread.unseen)
-        return cls(mixture, transforms)
+        return cls(mixture, transforms, mixture.screening)
 
-    def mean_and_std(
-        self, X: FloatArray, *, most_probable: bool = False
-    ) -> tuple[FloatArray, FloatArray]:
-        """Mean and standard deviation (n, d), or those of the most probable component alone."""
-        means, variances = np.empty((2, X.shape[0], self.mixture.n_outputs))
-        everywhere = self.transforms.global_prediction(X)
-        for rows, mixture, predictions in self._pruned_predictions(X, everywhere):
-            used = most_probable_only(predictions) if most_probable else predictions
-            means[rows], variances[rows] = mean_and_variance(mixture, used)
-        return (
-            self._physical(means, everywhere),
-            np.sqrt(variances) * self.transforms.outputs.scale,
-        )
+    @cached_property
+    def compiled(self) -> Mixture:
+        """The mixture as it is evaluated, over these arrays where they lie."""
+        transforms = self.transforms
+        return Mixture(self._arrays(), transforms.learn_residual, transforms.spread.unseen)
+
+    def _arrays(self) -> dict[str, FloatArray]:
+        """What `_mixture.c` wants to know, by name."""
+        transforms, parts = self.transforms, (self.mixture, self.screening)
+        arrays = {
+            field.name: getattr(part, field.name) for part in parts for field in fields(part)
+        }
+        inputs, outputs = transforms.regressors.scaling, transforms.outputs
+        for name, scaling in (("input", inputs), ("output", outputs)):
+            arrays[f"{name}_location"], arrays[f"{name}_scale"] = scaling.location, scaling.scale
+        arrays["variances"] = self.mixture.variances()
+        arrays["residual_variance"] = transforms.residual_variance()
+        rates = transforms.residual_rates()
+        if rates is not None:
+            arrays["residual_rates"] = rates
+        return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is made of the rest."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def moments(self, X: FloatArray, *, most_probable: bool = False) -> FloatArray:
+        """
+        Moments of the mixture, or of the most probable component alone.
+
+        Parameters
+        ----------
+        X : (n, m)
+            Inputs in physical units.
+
+        Returns
+        -------
+        answers : (n, 3 d + 2)
+            Mean, standard deviation and doubt, the deviation of what is expected, of each output;
+            weight of the unseen component; number of the heaviest, -1 for the unseen.
+        """
+        answers = np.empty((len(X), 3 * self.mixture.n_outputs + 2))
+        self.compiled.moments(*self._given(X), most_probable, answers)
+        return answers
 
     def interval(self, X: FloatArray, coverage: float) -> tuple[FloatArray, FloatArray]:
         """Central interval (n, d) of each output."""
-        lower, upper = np.empty((2, X.shape[0], self.mixture.n_outputs))
-        everywhere = self.transforms.global_prediction(X)
-        for rows, mixture, predictions in self._pruned_predictions(X, everywhere):
-            lower[rows], upper[rows] = interval(mixture, predictions, coverage)
-        return self._physical(lower, everywhere), self._physical(upper, everywhere)
+        left_out = min(QUANTILE_WEIGHT, QUANTILE_SHARE * (1.0 - coverage))
+        least_weight = left_out / self.mixture.dofs.size
+        blocks = [
+            (interval(self.mixture, block, coverage), origin)
+            for _, block, origin in self._components(X, least_weight)
+        ]
+        scale = self.transforms.outputs.scale
+        lower, upper = (
+            np.concatenate([bounds[side] * scale + origin for bounds, origin in blocks])
+            for side in (0, 1)
+        )
+        return lower, upper
 
     def outcomes(self, X: FloatArray, Y: FloatArray) -> list[Outcomes]:
         """Outputs everywhere what is predicted of them, for calibration."""
-        everywhere = self.transforms.global_prediction(X)
-        outputs, spread = self._standard(Y, everywhere), self.transforms.spread
+        scale, spread = self.transforms.outputs.scale, self.transforms.spread
         return [
-            Outcomes.of(mixture, predictions, outputs[rows], spread)
-            for rows, mixture, predictions in self._pruned_predictions(X, everywhere)
+            Outcomes.of(self.mixture, block, (Y[rows] - origin) / scale, spread)
+            for rows, block, origin in self._components(X, SMALLEST_WEIGHT)
         ]
 
     def components(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Weights (n, K + 1), means (n, K + 1, d) and covariances (n, K + 1, d, d) of all."""
-        everywhere = self.transforms.global_prediction(X)
-        blocks = [block for _, block in self._predictions(X, everywhere)]
         scale = self.transforms.outputs.scale
-        covariances = np.concatenate([self.mixture.covariances(block) for block in blocks])
-        means = np.concatenate([block.means for block in blocks])
-        return (
-            np.concatenate([block.weights for block in blocks]),
-            self._physical(means, everywhere),
-            covariances * np.outer(scale, scale),
-        )
+        parts = [
+            (
+                block.weights,
+                block.means * scale + origin[..., None, :],
+                covariances(self.mixture, block) * np.outer(scale, scale),
+            )
+            for _, block, origin in self._components(X, None)
+        ]
+        weights, means, spreads = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return weights, means, spreads
 
     def weights(self, X: FloatArray) -> FloatArray:
         """Share (n, K + 1) of each component."""
-        U = self.transforms.regressors(X)
-        return np.concatenate([block.weights for block in self.mixture.predictions(U)])
+        return np.concatenate([block.weights for _, block, _ in self._components(X, None)])
 
     def log_density(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Log p(y | x) (n,), over the physical units of Y."""
-        everywhere = self.transforms.global_prediction(X)
-        outputs = self._standard(Y, everywhere)
+        scale = self.transforms.outputs.scale
         densities = [
-            log_conditional_density(self.mixture, block, outputs[rows])
-            for rows, block in self._predictions(X, everywhere)
+            log_conditional_density(self.mixture, block, (Y[rows] - origin) / scale)
+            for rows, block, origin in self._components(X, None)
         ]
-        return np.concatenate(densities) - float(np.sum(np.log(self.transforms.outputs.scale)))
+        return np.concatenate(densities) - float(np.sum(np.log(scale)))
 
-    def input_regions(self) -> tuple[FloatArray, FloatArray]:
-        """Centres (K, m) and covariances (K, m, m) of the inputs of components with samples."""
-        scaling = self.transforms.regressors.scaling
-        centres, covariances = self.mixture.input_regions()
-        return (
-            centres * scaling.scale + scaling.location,
-            covariances * np.outer(scaling.scale, scaling.scale),
-        )
+    def _components(
+        self, X: FloatArray, least_weight: float | None
+    ) -> Iterator[tuple[slice, ComponentPredictions, FloatArray]]:
+        """
+        What components say of a block of rows at a time: of this weight at least, or all in order.
 
-    def _pruned_predictions(
-        self, X: FloatArray, everywhere: GlobalPrediction | None
-    ) -> Iterator[tuple[IndexArray, PredictiveMixture, ComponentPredictions]]:
-        """Some rows of inputs, the part of the mixture that matters, and what it says."""
-        U = self.transforms.regressors(X)
-        for rows, mixture, predictions in pruned_predictions(self.mixture, U):
-            yield rows, mixture, self._completed(mixture, predictions, X, rows, everywhere)
-
-    def _predictions(
-        self, X: FloatArray, everywhere: GlobalPrediction | None
-    ) -> Iterator[tuple[slice, ComponentPredictions]]:
-        """A block of rows of inputs at a time, and what all components say."""
+        Yields
+        ------
+        rows
+            Of X.
+        predictions
+            In the units of the mixture.
+        origin : (n', d) or (d,)
+            Outputs, in physical units, where those of the mixture are zero.
+        """
+        d, room = self.mixture.n_outputs, self.mixture.dofs.size
+        if least_weight is not None:
+            room = min(room, ROOM)
         start = 0
-        for block in self.mixture.predictions(self.transforms.regressors(X)):
-            rows = slice(start, start + block.log_weights.shape[0])
-            yield rows, self._completed(self.mixture, block, X, rows, everywhere)
+        while start < len(X):
+            rows = slice(start, start + max(1, BLOCK_SIZE // (room * (2 * d + d * d))))
+            given = self._given(X[rows])
+            n = len(X[rows])
+            numbers = np.empty((n, room), dtype=np.intp)
+            log_weights, factors = np.empty((2, n, room))
+            means, added = np.empty((2, n, room, d))
+            parts = numbers, log_weights, factors, means, added
+            needed = self.compiled.components(*given, least_weight, *parts)
+            if needed > room:
+                room = needed
+                continue
             start = rows.stop
+            yield rows, ComponentPredictions(*parts), self.transforms.origin(given[2])
 
-    def _completed(
-        self,
-        mixture: PredictiveMixture,
-        predictions: ComponentPredictions,
-        X: FloatArray,
-        rows: IndexArray | slice,
-        everywhere: GlobalPrediction | None,
-    ) -> ComponentPredictions:
-        """Let the unseen component predict what the global model does, if there is one."""
-        if everywhere is None:
-            return predictions
-        predictions = self._kriged(mixture, predictions, X[rows])
-        mean = self._standard(everywhere.mean, everywhere)[rows]
-        of_components, of_unseen = self.transforms.added_variances(everywhere)
-        completed = with_unseen_prediction(
-            predictions,
-            mean,
-            everywhere.factor[rows],
-            None if of_unseen is None else of_unseen[rows],
-        )
-        if of_components is None:
-            return completed
-        added = of_components[rows][:, None]
-        if completed.added is not None:
-            added = added + completed.added
-        return replace(completed, added=added)
-
-    def _kriged(
-        self, mixture: PredictiveMixture, predictions: ComponentPredictions, X: FloatArray
-    ) -> ComponentPredictions:
-        """Let residuals count as far as they are correlated with those that components learned."""
-        transforms, model = self.transforms, self.transforms.global_model
-        if model is None or not transforms.learn_residual:
-            return predictions
-        scaling = transforms.regressors.scaling
-        correlation = model.residual_correlation(
+    def _given(self, X: FloatArray) -> _Given:
+        """Rows of inputs, features, and the global model's mean, factor, doubt and unlearnable."""
+        X = np.ascontiguousarray(X)
+        self.compiled.check(X)
+        features = self.transforms.regressors.features_of(X)
+        model = self.transforms.global_model
+        if model is None:
+            return X, features, None, None, None, None
+        said = model.predict(X)
+        return (
             X,
-            mixture.centres[:-1] * scaling.scale + scaling.location,
-            mixture.extents[:-1] * scaling.scale,
+            features,
+            np.ascontiguousarray(said.mean),
+            np.ascontiguousarray(said.factor),
+            None if said.doubt is None else np.ascontiguousarray(said.doubt),
+            None if said.unlearnable is None else np.ascontiguousarray(said.unlearnable),
         )
-        if correlation is None:
-            return predictions
-        rho = correlation[:, :, None]
-        none = -transforms.outputs.location / transforms.outputs.scale
-        means = predictions.means.copy()
-        means[:, :-1] = none + rho * (means[:, :-1] - none)
-        unknown = (1.0 - rho**2) * transforms.residual_variance()
-        return replace(predictions, means=means, added=unknown)
-
-    def _standard(self, Y: FloatArray, everywhere: GlobalPrediction | None) -> FloatArray:
-        """Outputs (n, d) in the units of the mixture."""
-        origin = self.transforms.origin(everywhere)
-        return np.asarray((Y - origin) / self.transforms.outputs.scale)
-
-    def _physical(self, outputs: FloatArray, everywhere: GlobalPrediction | None) -> FloatArray:
-        """Outputs (n, ..., d) of the mixture in physical units."""
-        origin = self.transforms.origin(everywhere)
-        if outputs.ndim > origin.ndim > 1:
-            origin = origin[:, None, :]
-        return np.asarray(outputs * self.transforms.outputs.scale + origin)

@@ -150,29 +150,16 @@ class GlobalModel(ABC):
         """
         return np.ones((X.shape[0], self.noise_shape.shape[0]))
 
-    def residual_correlation(
-        self, X: FloatArray, centres: FloatArray, extents: FloatArray
-    ) -> FloatArray | None:
+    @property
+    def residual_lengths(self) -> FloatArray | None:
         """
-        Correlation (n, K) of what the model leaves at inputs with that where it was learned.
+        Lengths (m,) of inputs over which what the model leaves stays alike, in physical units.
 
-        Parameters
-        ----------
-        X : (n, m)
-            Inputs.
-        centres, extents : (K, m)
-            Centres and half widths of boxes that hold the inputs of a local model each.
-
-        Returns
-        -------
-        (n, K) or None
-            1 inside the box; None if nothing is known of it: local models then count in full.
+        Local models that learn it count by its correlation, Matern's with exponent 3/2, between an
+        input and the nearest one of the box that they learned; infinite where an input does not
+        matter. None if nothing is known of it: they count in full.
         """
         return None
-
-    def unlearnable(self, X: FloatArray) -> FloatArray | None:
-        """`GlobalPrediction.unlearnable` at inputs X (n, m): all that some queries need."""
-        return self.predict(X).unlearnable
 
     def doubts(self, X: FloatArray, Y: FloatArray) -> list[str]:
         """

@@ -13,7 +13,7 @@ import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
 
-__all__ = ["correlation", "correlation_and_slope", "correlation_with_boxes"]
+__all__ = ["correlation", "correlation_and_slope"]
 
 
 def correlation(points: FloatArray, others: FloatArray) -> FloatArray:
@@ -21,27 +21,6 @@ def correlation(points: FloatArray, others: FloatArray) -> FloatArray:
     squared = np.sum(points**2, axis=1)[:, None] + np.sum(others**2, axis=1)
     squared -= 2.0 * (points @ others.T)
     return _correlation(np.sqrt(3.0 * np.maximum(squared, 0.0, out=squared)))
-
-
-def correlation_with_boxes(
-    points: FloatArray, centres: FloatArray, extents: FloatArray, lengths: FloatArray
-) -> FloatArray:
-    """
-    Correlation (n, k) of points with the nearest point of boxes.
-
-    Parameters
-    ----------
-    points : (n, m)
-    centres, extents : (k, m)
-        Centres and half widths of the boxes.
-    lengths : (m,)
-        Over which the correlation falls.
-    """
-    beyond = np.abs(points[:, None] - centres)
-    beyond -= extents
-    np.maximum(beyond, 0.0, out=beyond)
-    beyond /= lengths
-    return _correlation(np.sqrt(3.0 * np.einsum("nkm,nkm->nk", beyond, beyond)))
 
 
 def correlation_and_slope(squared: FloatArray) -> tuple[FloatArray, FloatArray]:

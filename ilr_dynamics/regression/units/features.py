@@ -140,13 +140,23 @@ class Regressors:
         """Regressors (n, q) of inputs (n, m); InvalidDataError where they are too large."""
         # Overflow is reported as too large.
         with np.errstate(over="ignore", invalid="ignore"):
-            standard = self.scaling.transform(X)
-            parts = [standard, np.ones((X.shape[0], 1))]
+            standard = check_size(self.scaling.transform(X), "inputs")
+        features = self.features_of(X)
+        parts = [standard, np.ones((X.shape[0], 1))]
+        if features is not None:
+            parts.insert(1, features)
+        return np.concatenate(parts, axis=1)
+
+    def features_of(self, X: FloatArray) -> FloatArray | None:
+        """Features (n, q - m - 1), None if there are none; InvalidDataError if too large."""
+        if self.features == LINEAR:
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):
             if self.features == POLYNOMIAL:
-                parts.insert(1, _monomials(standard, self.degree))
-            elif self.features != LINEAR:
-                parts.insert(1, self.feature_scaling.transform(_evaluated(self.features, X)))
-        return check_size(np.concatenate(parts, axis=1), "inputs or their features")
+                features = _monomials(self.scaling.transform(X), self.degree)
+            else:
+                features = self.feature_scaling.transform(_evaluated(self.features, X))
+        return check_size(features, "features") if features.size else None
 
 
 def _exponents(n_inputs: int, degree: int) -> list[tuple[int, ...]]:

@@ -10,11 +10,7 @@ from typing import Self
 import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
-from ilr_dynamics.regression.shared.global_model import (
-    GlobalModel,
-    GlobalPrediction,
-    check_global_model_fits,
-)
+from ilr_dynamics.regression.shared.global_model import GlobalModel, check_global_model_fits
 from ilr_dynamics.regression.units.features import Regressors
 from ilr_dynamics.regression.units.scaling import Standardizer
 from ilr_dynamics.regression.units.spread import SpreadFactors
@@ -54,33 +50,32 @@ class Transforms:
         assert self.global_model is not None
         return self.global_model.residual(X, Y)
 
-    def global_prediction(self, X: FloatArray) -> GlobalPrediction | None:
-        """What the global model, if there is one, predicts at inputs X (n, m)."""
-        return None if self.global_model is None else self.global_model.predict(X)
+    def origin(self, expected: FloatArray | None) -> FloatArray:
+        """
+        Outputs (n, d) or (d,), in physical units, where those of the mixture are zero.
 
-    def origin(self, prediction: GlobalPrediction | None) -> FloatArray:
-        """Outputs (n, d) or (d,), in physical units, where those of the mixture are zero."""
-        if prediction is None or not self.learn_residual:
+        Parameters
+        ----------
+        expected : (n, d), optional
+            What the global model, if there is one, expects.
+        """
+        if expected is None or not self.learn_residual:
             return self.outputs.location
-        return self.outputs.location + prediction.mean
-
-    def added_variances(
-        self, prediction: GlobalPrediction
-    ) -> tuple[FloatArray | None, FloatArray | None]:
-        """Variances (n, d) in the mixture's units: added to components, and to the unseen one."""
-        unit = self.outputs.scale**2
-        of_components, of_unseen = prediction.unlearnable, prediction.variance_of_unseen()
-        if of_components is not None:
-            of_components = of_components / unit if self.learn_residual else None
-        if of_unseen is not None:
-            of_unseen = self.spread.unseen**2 * of_unseen / unit
-        return of_components, of_unseen
+        return self.outputs.location + expected
 
     def residual_variance(self) -> FloatArray:
-        """Variance (d,) of what the global model leaves, in the mixture's units."""
-        assert self.global_model is not None
+        """Variance (d,) of what the global model leaves, in the mixture's units; else 0."""
+        if self.global_model is None:
+            return np.zeros(self.outputs.location.size)
         dof, shape = self.global_model.dof, np.diagonal(self.global_model.noise_shape)
         return np.asarray(shape * dof / (dof - 2.0) / self.outputs.scale**2)
+
+    def residual_rates(self) -> FloatArray | None:
+        """1 / lengths (m,) over which a learned residual stays alike, in units of the mixture."""
+        if self.global_model is None or not self.learn_residual:
+            return None
+        lengths = self.global_model.residual_lengths
+        return None if lengths is None else self.regressors.scaling.scale / lengths
 
     def updated(self, X: FloatArray, Y: FloatArray, weights: FloatArray, kept: float) -> Self:
         """Let the global model learn further samples; earlier ones weigh `kept` as much."""

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from ilr_dynamics.regression.families.quadratic_forms import (
-    centres_and_covariances,
     form_coefficients,
     pairwise_products,
     scatter_matrices,
@@ -55,17 +54,3 @@ def test_forms_survive_packing(p):
     rows, columns = np.triu_indices(p)
     packed = form_coefficients(forms) / np.where(rows == columns, 1.0, 2.0)
     np.testing.assert_array_equal(scatter_matrices(packed, p), forms)
-
-
-def test_centres_and_covariances_of_squared_distances_are_found_again():
-    generator = np.random.default_rng(0)
-    root = generator.normal(size=(5, 3, 3))
-    covariances = root @ np.swapaxes(root, 1, 2) + np.eye(3)
-    centres = generator.normal(size=(5, 3))
-    Q = np.empty((5, 4, 4))
-    Q[:, :3, :3] = np.linalg.inv(covariances)
-    Q[:, :3, 3] = Q[:, 3, :3] = -np.einsum("kij,kj->ki", Q[:, :3, :3], centres)
-    Q[:, 3, 3] = 1.0
-    found = centres_and_covariances(Q)
-    np.testing.assert_allclose(found[0], centres, rtol=1e-9)
-    np.testing.assert_allclose(found[1], covariances, rtol=1e-9)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from naive_predictive import input_predictive, output_predictive
 from scipy.stats import f as f_distribution
+from standard_units import in_standard_units
 
 from ilr_dynamics.regression.families import stick_breaking
 from ilr_dynamics.regression.families.matrix_normal_wishart import MatrixNormalWishart
@@ -14,6 +15,7 @@ from ilr_dynamics.regression.families.normal_wishart import NormalWishart
 from ilr_dynamics.regression.inference import novelty
 from ilr_dynamics.regression.inference.novelty import most_probable_component
 from ilr_dynamics.regression.mixture.mixture import MixturePosterior
+from ilr_dynamics.regression.prediction.component_predictions import log_output_densities
 from ilr_dynamics.regression.prediction.predictive_mixture import PredictiveMixture
 
 N_DRAWS = 20_000
@@ -38,15 +40,18 @@ def with_one(X):
 
 def naive_label(mixture, u, y, level):
     """Ask every component about the sample."""
-    (block,) = mixture.predictions(u[None])
+    ((_, block, _),) = in_standard_units(mixture)._components(u[None, :-1], None)
     m, d = mixture.n_inputs, mixture.n_outputs
-    log_terms = (mixture.log_output_densities(block, y[None]) + block.log_weights)[0]
-    by_input, by_output = mixture.distances(u[None])[0], mixture.output_distances(block, y[None])
+    log_terms = (log_output_densities(mixture, block, y[None]) + block.log_weights)[0]
+    residuals = y - block.means[0]
+    shapes = block.factors[0][:, None, None] * mixture.noise_shapes
+    by_output = np.einsum("ki,kij,kj->k", residuals, np.linalg.inv(shapes), residuals)
+    by_input = mixture.distances(u[None])[0]
     best = len(log_terms) - 1
     for k in range(best):
         t, tau = 2.0 * mixture.exponents[k] - m, mixture.dofs[k]
         near = by_input[k] * t / m <= f_distribution.ppf(1.0 - level, m, t)
-        near &= by_output[0, k] / d <= f_distribution.ppf(1.0 - level, d, tau)
+        near &= by_output[k] / d <= f_distribution.ppf(1.0 - level, d, tau)
         if near and log_terms[k] > log_terms[best]:
             best = k
     return best

@@ -8,13 +8,10 @@ import pytest
 from hierarchy_problem import LOG_2PI, Problem, small_prior
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from standard_units import in_standard_units
 
 from ilr_dynamics.regression.families import stick_breaking
 from ilr_dynamics.regression.inference.expectation import Expectation
-from ilr_dynamics.regression.prediction.mixture_moments import (
-    log_conditional_density,
-    mean_and_variance,
-)
 from ilr_dynamics.regression.prediction.predictive_mixture import PredictiveMixture
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -169,11 +166,12 @@ def test_predictive_mixture_agrees_with_the_naive_one(sizes):
     groups = [naive.posterior_of_group(problem.h, problem.samples, w) for w in members]
     counts = [w.sum(axis=0) for w in members]
     places = np.concatenate([problem.R[:3], problem.R[3:5] + 3.0, problem.R[5:6] - 50.0])
-    U = np.column_stack([places, np.ones(6)])
-    (block,) = mixture.predictions(U)
-    mean, variance = mean_and_variance(mixture, block)
+    m, d, r = sizes
+    physical = in_standard_units(mixture, places[:, m:] if r else None)
+    ((_, block, _),) = physical._components(places[:, :m], None)
+    mean, std, *_ = np.split(physical.moments(places[:, :m]), [d, 2 * d], axis=1)
     Y = mean + 0.4
-    log_density = log_conditional_density(mixture, block, Y)
+    log_density = physical.log_density(places[:, :m], Y)
     for n, features in enumerate(places):
         x = features[: sizes[0]]
         weights, parts = naive.predictive(problem.h, groups, counts, x, features)
@@ -189,6 +187,6 @@ def test_predictive_mixture_agrees_with_the_naive_one(sizes):
             w * (t.df / (t.df - 2.0) * np.diag(t.shape) + (t.loc - expected) ** 2)
             for w, t in zip(weights, parts, strict=True)
         )
-        np.testing.assert_allclose(variance[n], second, rtol=1e-7)
+        np.testing.assert_allclose(std[n] ** 2, second, rtol=1e-7)
         density = sum(w * t.pdf(Y[n]) for w, t in zip(weights, parts, strict=True))
         assert log_density[n] == pytest.approx(np.log(density), abs=1e-7)

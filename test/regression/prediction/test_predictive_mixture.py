@@ -13,16 +13,16 @@ from naive_predictive import (
     predictive,
 )
 from scipy.stats import t as student_t
+from standard_units import in_standard_units
 
 from ilr_dynamics.regression.families import stick_breaking
 from ilr_dynamics.regression.families.matrix_normal_wishart import MatrixNormalWishart
 from ilr_dynamics.regression.families.normal_wishart import NormalWishart
 from ilr_dynamics.regression.mixture.mixture import MixturePosterior
-from ilr_dynamics.regression.prediction.mixture_moments import (
-    interval,
-    log_conditional_density,
-    mean_and_variance,
-    most_probable_only,
+from ilr_dynamics.regression.prediction import physical_mixture
+from ilr_dynamics.regression.prediction.component_predictions import (
+    covariances,
+    log_output_densities,
 )
 from ilr_dynamics.regression.prediction.predictive_mixture import PredictiveMixture
 
@@ -44,13 +44,15 @@ def package_mixture(components, prior):
     return PredictiveMixture.from_components(everyone)
 
 
-def with_one(X):
-    return np.column_stack([X, np.ones(len(X))])
-
-
 def only(mixture, X):
-    (block,) = mixture.predictions(with_one(X))
+    ((_, block, _),) = in_standard_units(mixture)._components(X, None)
     return block
+
+
+def mean_and_variance(mixture, X, *, most_probable=False):
+    answers = in_standard_units(mixture).moments(X, most_probable=most_probable)
+    d = mixture.n_outputs
+    return answers[:, :d], answers[:, d : 2 * d] ** 2
 
 
 @pytest.fixture(scope="module", params=SIZES, ids=str)
@@ -76,7 +78,7 @@ def test_output_density_is_the_average_over_the_posterior(drawn):
     expected = output_predictive(components[0], x)
     for steps in (0.0, 0.6, -1.5):
         y = expected.loc + steps * np.linalg.cholesky(expected.shape).sum(axis=1)
-        found = mixture.log_output_densities(block, y[None])[0, 0]
+        found = log_output_densities(mixture, block, y[None])[0, 0]
         assert_mean(normal_densities(y, maps @ u, noises), np.exp(found))
         assert found == pytest.approx(expected.logpdf(y), abs=1e-9)
 
@@ -85,12 +87,12 @@ def test_input_density_is_the_average_over_the_posterior(drawn):
     components, _, (centres, precisions, _, _), _ = drawn
     c = components[0]
     region = NormalWishart(*naive.region_and_regression([c])[0])
-    form, constant = region.predictive_forms()[0], region.predictive_log_constants()[0]
+    root, constant = region.predictive_roots()[0], region.predictive_log_constants()[0]
     expected = input_predictive(c)
     for steps in (0.0, 0.6, -1.5):
         x = c.mean + steps * np.linalg.cholesky(expected.shape).sum(axis=1)
         u = np.append(x, 1.0)
-        found = constant - 0.5 * (c.dof + 1.0) * np.log1p(u @ form @ u)
+        found = constant - 0.5 * (c.dof + 1.0) * np.log1p(np.sum((root @ u) ** 2))
         assert_mean(normal_densities(x, centres, precisions), np.exp(found))
         assert found == pytest.approx(expected.logpdf(x), abs=1e-9)
 
@@ -102,18 +104,18 @@ def test_mean_and_covariance_are_those_of_draws_from_the_posterior(drawn):
     means = maps @ u
     # Law of total covariance: spread of the means plus mean of the noise.
     centred = means - block.means[0, 0]
-    covariances = centred[:, :, None] * centred[:, None, :] + np.linalg.inv(noises)
+    outer = centred[:, :, None] * centred[:, None, :] + np.linalg.inv(noises)
     assert_mean(means, block.means[0, 0])
-    assert_mean(covariances, mixture.covariances(block)[0, 0], n_errors=3.5)
+    assert_mean(outer, covariances(mixture, block)[0, 0], n_errors=3.5)
 
 
 def test_mixture_agrees_with_the_naive_one(drawn):
     components, mixture, _, x = drawn
     X = np.stack([x, x + 1.0, components[1].mean, components[2].mean - 3.0, x + 40.0])
     block = only(mixture, X)
-    mean, variance = mean_and_variance(mixture, block)
+    mean, variance = mean_and_variance(mixture, X)
     Y = mean + 0.4
-    log_density = log_conditional_density(mixture, block, Y)
+    log_density = in_standard_units(mixture).log_density(X, Y)
     for n, x_n in enumerate(X):
         weights, parts = predictive(components[:3], components[3], COUNTS, CONCENTRATION, x_n)
         np.testing.assert_allclose(block.weights[n], weights, rtol=1e-8)
@@ -128,25 +130,22 @@ def test_mixture_agrees_with_the_naive_one(drawn):
         assert log_density[n] == pytest.approx(np.log(densities.sum()), abs=1e-8)
 
 
-def test_most_probable_only_leaves_one_component(drawn):
+def test_the_most_probable_one_can_speak_alone(drawn):
     _, mixture, _, x = drawn
-    block = only(mixture, np.stack([x, x + 5.0]))
-    alone = most_probable_only(block)
-    np.testing.assert_array_equal(alone.weights.sum(axis=1), 1.0)
-    np.testing.assert_array_equal(alone.weights.argmax(axis=1), block.weights.argmax(axis=1))
-    mean, variance = mean_and_variance(mixture, alone)
+    X = np.stack([x, x + 5.0])
+    block = only(mixture, X)
+    mean, variance = mean_and_variance(mixture, X, most_probable=True)
     for n, k in enumerate(block.weights.argmax(axis=1)):
         np.testing.assert_allclose(mean[n], block.means[n, k])
-        np.testing.assert_allclose(variance[n], np.diag(mixture.covariances(block)[n, k]))
+        np.testing.assert_allclose(variance[n], np.diag(covariances(mixture, block)[n, k]))
 
 
-def test_blocks_of_rows_make_no_difference(drawn):
+def test_blocks_of_rows_make_no_difference(drawn, monkeypatch):
     _, mixture, _, x = drawn
-    X = x + np.random.default_rng(0).normal(size=(1100, x.size))
-    weights = np.concatenate([block.weights for block in mixture.predictions(with_one(X))])
-    assert len(weights) == 1100
-    for n in (0, 511, 512, 1099):
-        np.testing.assert_allclose(weights[n], only(mixture, X[n : n + 1]).weights[0], rtol=1e-9)
+    X = x + np.random.default_rng(0).normal(size=(100, x.size))
+    whole = in_standard_units(mixture).weights(X)
+    monkeypatch.setattr(physical_mixture, "BLOCK_SIZE", 300)
+    np.testing.assert_array_equal(in_standard_units(mixture).weights(X), whole)
 
 
 def test_interval_beyond_a_millionth_keeps_the_lightest_component_if_it_is_wide():
@@ -161,7 +160,7 @@ def test_interval_beyond_a_millionth_keeps_the_lightest_component_if_it_is_wide(
     )
     x = component.mean
     block = only(mixture, x[None])
-    lower, upper = interval(mixture, block, 1.0 - outside)
+    lower, upper = in_standard_units(mixture).interval(x[None], 1.0 - outside)
     law = output_predictive(component, x)
     scales = np.sqrt(law.shape[0, 0] * wide)
     below, above = ((law.loc[0] - lower[0, 0]) / scales, (upper[0, 0] - law.loc[0]) / scales)
@@ -174,7 +173,7 @@ def test_interval_of_one_component_is_that_of_its_student_t():
     component = naive.random_component(generator, 2, 2)
     mixture = package_mixture([component], component)
     x = component.mean
-    lower, upper = interval(mixture, only(mixture, x[None]), 0.9)
+    lower, upper = in_standard_units(mixture).interval(x[None], 0.9)
     t = output_predictive(component, x)
     scale = np.sqrt(np.diag(t.shape))
     np.testing.assert_allclose(lower[0], t.loc + scale * student_t.ppf(0.05, t.df), rtol=1e-6)
