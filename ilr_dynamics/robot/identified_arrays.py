@@ -10,6 +10,7 @@ import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.robot.dynamics_regressor import N_INERTIAL, n_columns, n_parameters
+from ilr_dynamics.robot.parameter_prior import n_scales
 from ilr_dynamics.robot.torque_noise import N_SUMS
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "check_arrays",
 ]
 
+PRIOR_SCALES = "prior_scales"
 # Fields of `IdentifiedDynamics`, of the `ParameterPosterior` that follows from them, and of its
 # `RepresentativeSamples`.
 STATE = (
@@ -36,6 +38,7 @@ STATE = (
     "pull",
     "energy",
     "weight",
+    PRIOR_SCALES,
 )
 PARTS = ("mean", "covariance", "noise")
 POSTERIOR = "posterior_"
@@ -60,7 +63,7 @@ def check_arrays(arrays: Mapping[str, FloatArray]) -> None:
     ValueError
         If shapes do not fit, values are not finite or the arrays are of an earlier version.
     """
-    if CORRELATION not in arrays:
+    if PRIOR_SCALES not in arrays:
         raise ValueError(
             "identified dynamics of an earlier version: learn them again from the recordings"
         )
@@ -68,7 +71,7 @@ def check_arrays(arrays: Mapping[str, FloatArray]) -> None:
     for name, shape in _shapes(len(arrays["axes"]), n_kept).items():
         if arrays[name].shape != shape or not np.all(np.isfinite(arrays[name])):
             raise ValueError(f"{name} of identified dynamics must be finite and of shape {shape}")
-    for name in (POSTERIOR + "noise", KEPT + "mass", KEPT + "worth", CORRELATION):
+    for name in (POSTERIOR + "noise", KEPT + "mass", KEPT + "worth", CORRELATION, PRIOR_SCALES):
         if not np.all(arrays[name] > 0.0):
             raise ValueError(f"{name} of identified dynamics must be positive")
     if not arrays[CORRELATION][-1] < 1.0:
@@ -98,4 +101,5 @@ def _shapes(n: int, n_kept: int) -> dict[str, tuple[int, ...]]:
         KEPT + "mass": (n_kept,),
         KEPT + "worth": (n_kept,),
         CORRELATION: (3,),
+        PRIOR_SCALES: (n_scales(n),),
     }
