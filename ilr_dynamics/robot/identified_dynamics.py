@@ -45,7 +45,12 @@ from ilr_dynamics.robot.identified_arrays import (
 )
 from ilr_dynamics.robot.parameter_doubt import HeldOut, parameter_doubt
 from ilr_dynamics.robot.parameter_posterior import ParameterPosterior, parameter_posterior
-from ilr_dynamics.robot.parameter_prior import n_scales, parameter_prior, scale_groups
+from ilr_dynamics.robot.parameter_prior import (
+    n_scales,
+    parameter_prior,
+    scale_bounds,
+    scale_groups,
+)
 from ilr_dynamics.robot.pinocchio_model import pinocchio_model
 from ilr_dynamics.robot.representative_samples import N_KEPT, N_SEARCHED, RepresentativeSamples
 from ilr_dynamics.robot.residual_correlation import ResidualCorrelation
@@ -241,7 +246,13 @@ class IdentifiedDynamics(GlobalModel):
                 deviation = samples.Y[:, joint] - phi @ mean[own]
                 scaled = phi / np.sqrt(precision[own])
                 torques.append(JointTorques(deviation, scaled, groups[own], informative[:, joint]))
-            return most_probable(samples.states, torques, self.correlation, self.prior_scales)
+            return most_probable(
+                samples.states,
+                torques,
+                self.correlation,
+                self.prior_scales,
+                scale_bounds(self.n_joints),
+            )
 
     def _with_sums(self, X: FloatArray, Y: FloatArray, weights: FloatArray) -> Self:
         """Return these dynamics with further samples in the sums."""
@@ -271,6 +282,8 @@ class IdentifiedDynamics(GlobalModel):
             noise=self.noise.discounted(factor),
             description_error=self.description_error.discounted(factor),
             representatives=self.representatives.discounted(factor),
+            # Of nothing is known how far the description may be off.
+            prior_scales=self.prior_scales if factor > 0.0 else np.ones_like(self.prior_scales),
         )
 
     def _scaled(self, factor: float) -> Self:

@@ -16,8 +16,8 @@ from ilr_dynamics.robot.dynamics_regressor import N_OF_JOINT, parameter_indices
 
 __all__ = ["ParameterPosterior", "parameter_posterior"]
 
-# Alternations of parameters given the noise and noise given the parameters, until no noise variance
-# changes by more than this share. Three do for many samples; a few dozen take some more.
+# Alternations of parameters given the noise and noise given the parameters, until no variance of
+# the noise changes by more than this share. Three do for many samples; few take some more.
 NOISE_TOLERANCE = 1e-3
 NOISE_ROUNDS = 50
 SMALLEST_NOISE = 1e-6

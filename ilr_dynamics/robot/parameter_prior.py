@@ -15,13 +15,15 @@ from ilr_dynamics.robot.dynamics_terms import (
     N_SPEEDS,
 )
 
-__all__ = ["n_scales", "parameter_prior", "scale_groups"]
+__all__ = ["n_scales", "parameter_prior", "scale_bounds", "scale_groups"]
 
 # Kinds of a body's inertial parameters, in Pinocchio's order: mass, first moment, inertia.
 KINDS = np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2])
 N_KINDS = 3
 # Kinds of parameters of motors and joints that have one scale for all joints.
 N_OF_DRIVE = 6
+# Scales of a group that is as good as absent, and of one of which nothing is known.
+SMALLEST_SCALE, LARGEST_SCALE = 1e-3, 1e3
 
 # Prior standard deviation of an inertial parameter: this multiple of its value in the description,
 INERTIAL_STD = 1.0
@@ -70,6 +72,22 @@ def parameter_prior(inertial: FloatArray, scales: FloatArray) -> tuple[FloatArra
 def n_scales(n_joints: int) -> int:
     """Return the number G of scales of the prior."""
     return N_KINDS + N_OF_DRIVE + n_joints
+
+
+def scale_bounds(n_joints: int) -> FloatArray:
+    """
+    Return lower and upper bounds (G, 2) of the scales of the prior.
+
+    A description may be farther off than it seems, in its bodies, but no recording makes it surer:
+    the few large parameters of a kind are off by more than the many small ones, which would tell
+    the scale. Friction by load and by position is a small part of friction, if it is there at all:
+    large waves imitate, over a small range, whatever no term describes, and are far off elsewhere.
+    """
+    bounds = np.tile([SMALLEST_SCALE, LARGEST_SCALE], (n_scales(n_joints), 1))
+    load, waves = range(N_KINDS + N_OF_DRIVE - 2, N_KINDS + N_OF_DRIVE)
+    bounds[:N_KINDS, 0] = 1.0
+    bounds[[load, waves], 1] = 1.0
+    return bounds
 
 
 def scale_groups(n_joints: int) -> IndexArray:

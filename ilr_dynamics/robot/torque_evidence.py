@@ -37,8 +37,6 @@ __all__ = ["JointTorques", "TorqueEvidence", "most_probable"]
 POSITION_LENGTHS, VELOCITY_LENGTHS = (0.01, 10.0), (0.03, 50.0)
 # The share s, as its logit; at 0.9975 there is hardly any noise of its own in a sample.
 SHARE_LOGITS = (-8.0, 6.0)
-# Scales of the prior: from a group that is as good as absent to one of which nothing is known.
-SCALES = (1e-3, 1e3)
 # The variance of a joint's residual, as a share of that of its torques about the prior.
 VARIANCE_SHARES = (1e-10, 10.0)
 # Independent noise besides, as the same share. Without it torques that the terms explain to the
@@ -82,6 +80,7 @@ def most_probable(
     torques: list[JointTorques],
     correlation: ResidualCorrelation,
     scales: FloatArray,
+    scale_bounds: FloatArray,
 ) -> tuple[ResidualCorrelation, FloatArray]:
     """
     Return the most probable correlation and scales of the prior given torques at n states.
@@ -96,6 +95,8 @@ def most_probable(
         From where the search starts; returned, with `scales`, if it fails.
     scales : ndarray of shape (G,)
         From where that of the scales starts.
+    scale_bounds : ndarray of shape (G, 2)
+        Their lower and upper bounds.
     """
     n_joints = len(torques)
     search = TorqueEvidence(states, torques, len(scales))
@@ -107,7 +108,7 @@ def most_probable(
         tuple(np.log(VELOCITY_LENGTHS)),
         SHARE_LOGITS,
         *[tuple(np.log(VARIANCE_SHARES))] * n_joints,
-        *[tuple(np.log(SCALES))] * len(scales),
+        *np.log(scale_bounds),
     ]
     options = {"maxiter": ITERATIONS, "ftol": TOLERANCE}
     found = minimize(search, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)

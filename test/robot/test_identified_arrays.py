@@ -75,6 +75,7 @@ def test_what_is_taken_from_arrays_predicts_without_solving(arm, identified, mon
         "representative_Y",
         "representative_worth",
         "correlation",
+        "prior_scales",
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(identified, name):
@@ -93,6 +94,7 @@ def test_arrays_that_do_not_fit_are_refused(identified, name):
         ("representative_worth", -1.0),
         ("correlation", 0.0),
         ("correlation", 1.0),
+        ("prior_scales", 0.0),
     ],
 )
 def test_values_that_cannot_be_are_refused(identified, name, value):
@@ -136,12 +138,15 @@ def test_a_loaded_model_with_identified_dynamics_computes_the_same_bits(arm, sam
         np.testing.assert_array_equal(found, expected)
 
 
-def test_arrays_of_an_earlier_version_are_told_apart_from_damaged_ones(identified):
-    """That version had a sum of weights and sums of squares, and no samples."""
+@pytest.mark.parametrize(
+    "lacking",
+    [("representative_", "correlation", "noise_sums", "prior_scales"), ("prior_scales",)],
+    ids=["no samples", "no scales of the prior"],
+)
+def test_arrays_of_earlier_versions_are_told_apart_from_damaged_ones(identified, lacking):
+    """The first had a sum of weights and sums of squares, and no samples."""
     arrays = {
-        name: array
-        for name, array in identified.arrays().items()
-        if not name.startswith(("representative_", "correlation", "noise_sums"))
+        name: array for name, array in identified.arrays().items() if not name.startswith(lacking)
     }
     before = {**arrays, "seen": np.array(3000.0), "moments": np.ones((3, len(arrays["axes"])))}
     with pytest.raises(ValueError, match="earlier version: learn them again"):

@@ -33,7 +33,7 @@ def test_before_any_data_it_is_the_descriptions_rigid_body(arm):
 def test_before_any_data_the_doubt_is_that_of_the_prior(arm):
     start = IdentifiedDynamics.from_description(arm)
     X = motion(arm.n_joints, 20, 0)
-    _, precision = parameter_prior(start.inertial_prior)
+    _, precision = parameter_prior(start.inertial_prior, start.prior_scales)
     columns = DynamicsRegressor(
         start.placements, start.axes, start.gravity, start.motors, start.inertial_prior
     )(X)
