@@ -78,15 +78,13 @@ def scale_bounds(n_joints: int) -> FloatArray:
     """
     Return lower and upper bounds (G, 2) of the scales of the prior.
 
-    A description may be farther off than it seems, in its bodies, but no recording makes it surer:
-    the few large parameters of a kind are off by more than the many small ones, which would tell
-    the scale. Friction by load and by position is a small part of friction, if it is there at all:
-    large waves imitate, over a small range, whatever no term describes, and are far off elsewhere.
+    A description may be farther off than it seems, but no recording makes it surer: where torques
+    depend on each other, small scales take friction and rotors for absent. Friction by load and by
+    position is a small part of friction, if it is there at all: large waves imitate, over a small
+    range, whatever no term describes, and are far off elsewhere.
     """
-    bounds = np.tile([SMALLEST_SCALE, LARGEST_SCALE], (n_scales(n_joints), 1))
-    load, waves = range(N_KINDS + N_OF_DRIVE - 2, N_KINDS + N_OF_DRIVE)
-    bounds[:N_KINDS, 0] = 1.0
-    bounds[[load, waves], 1] = 1.0
+    bounds = np.tile([1.0, LARGEST_SCALE], (n_scales(n_joints), 1))
+    bounds[N_KINDS + N_OF_DRIVE - 2 : N_KINDS + N_OF_DRIVE] = SMALLEST_SCALE, 1.0
     return bounds
 
 
