@@ -143,7 +143,8 @@ def test_a_recording_learned_twice_more_leaves_what_was_known(known, recording):
 def test_a_moment_elsewhere_leaves_what_was_known(known, recording, rippling):
     X = motion_about(ELSEWHERE, 0.4, 50.0, 62)
     later = learned(known, *recorded(rippling, X, 62))
-    np.testing.assert_allclose(later.weight, known.weight, rtol=0.1)
+    # Lengths are found on another choice of samples: half of what two may differ by.
+    np.testing.assert_allclose(later.weight, known.weight, rtol=1.0 / 6.0)
     # And says something of where it was.
     assert np.mean(later.predict(X).doubt) < np.mean(known.predict(X).doubt)
 
