@@ -30,6 +30,7 @@ from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 from ilr_dynamics.regression.predictor import Predictor
 from ilr_dynamics.robot.dynamics_regressor import n_columns
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
+from ilr_dynamics.robot.parameter_prior import n_scales
 from ilr_dynamics.robot.representative_samples import RepresentativeSamples
 from ilr_dynamics.robot.residual_correlation import ResidualCorrelation
 from ilr_dynamics.robot.torque_noise import TorqueNoise
@@ -81,6 +82,7 @@ def _two_joints() -> IdentifiedDynamics:
         description_error=TorqueNoise.none(2),
         representatives=RepresentativeSamples.none(2),
         correlation=ResidualCorrelation(),
+        prior_scales=np.ones(n_scales(2)),
     )
 
 

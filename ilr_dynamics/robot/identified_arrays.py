@@ -10,6 +10,7 @@ import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.robot.dynamics_regressor import N_INERTIAL, n_columns, n_parameters
+from ilr_dynamics.robot.parameter_prior import n_scales
 from ilr_dynamics.robot.torque_noise import N_SUMS
 
 __all__ = [
@@ -22,8 +23,10 @@ __all__ = [
     "SAMPLES",
     "STATE",
     "check_arrays",
+    "with_prior_scales",
 ]
 
+PRIOR_SCALES = "prior_scales"
 # Fields of `IdentifiedDynamics`, of the `ParameterPosterior` that follows from them, and of its
 # `RepresentativeSamples`.
 STATE = (
@@ -36,6 +39,7 @@ STATE = (
     "pull",
     "energy",
     "weight",
+    PRIOR_SCALES,
 )
 PARTS = ("mean", "covariance", "noise")
 POSTERIOR = "posterior_"
@@ -44,6 +48,13 @@ KEPT = "representative_"
 CORRELATION = "correlation"
 NOISE = "noise_sums"
 DESCRIPTION_ERROR = "description_error_sums"
+
+
+def with_prior_scales(arrays: Mapping[str, FloatArray]) -> Mapping[str, FloatArray]:
+    """Return arrays with the scales of the prior; of files from before there were any, ones."""
+    if PRIOR_SCALES in arrays:
+        return arrays
+    return {**arrays, PRIOR_SCALES: np.ones(n_scales(len(arrays["axes"])))}
 
 
 def check_arrays(arrays: Mapping[str, FloatArray]) -> None:
@@ -68,7 +79,7 @@ def check_arrays(arrays: Mapping[str, FloatArray]) -> None:
     for name, shape in _shapes(len(arrays["axes"]), n_kept).items():
         if arrays[name].shape != shape or not np.all(np.isfinite(arrays[name])):
             raise ValueError(f"{name} of identified dynamics must be finite and of shape {shape}")
-    for name in (POSTERIOR + "noise", KEPT + "mass", KEPT + "worth", CORRELATION):
+    for name in (POSTERIOR + "noise", KEPT + "mass", KEPT + "worth", CORRELATION, PRIOR_SCALES):
         if not np.all(arrays[name] > 0.0):
             raise ValueError(f"{name} of identified dynamics must be positive")
     if not arrays[CORRELATION][-1] < 1.0:
@@ -98,4 +109,5 @@ def _shapes(n: int, n_kept: int) -> dict[str, tuple[int, ...]]:
         KEPT + "mass": (n_kept,),
         KEPT + "worth": (n_kept,),
         CORRELATION: (3,),
+        PRIOR_SCALES: (n_scales(n),),
     }

@@ -7,7 +7,8 @@ The dynamics are linear in their parameters (`DynamicsRegressor`), so Bayesian l
 gives the posterior (`parameter_posterior`). A joint that sticks balances any torque up to its
 static friction, whatever the parameters: such samples have a small weight. Samples at neighbouring
 states share what no term describes: together they count as the few independent ones that they are
-(`representative_samples`).
+(`representative_samples`). How far the description may be off is what the torques tell
+(`torque_evidence`).
 """
 
 from __future__ import annotations
@@ -41,14 +42,21 @@ from ilr_dynamics.robot.identified_arrays import (
     SAMPLES,
     STATE,
     check_arrays,
+    with_prior_scales,
 )
 from ilr_dynamics.robot.parameter_doubt import HeldOut, parameter_doubt
 from ilr_dynamics.robot.parameter_posterior import ParameterPosterior, parameter_posterior
-from ilr_dynamics.robot.parameter_prior import parameter_prior
+from ilr_dynamics.robot.parameter_prior import (
+    n_scales,
+    parameter_prior,
+    scale_bounds,
+    scale_groups,
+)
 from ilr_dynamics.robot.pinocchio_model import pinocchio_model
 from ilr_dynamics.robot.representative_samples import N_KEPT, N_SEARCHED, RepresentativeSamples
-from ilr_dynamics.robot.residual_correlation import ResidualCorrelation, TorqueCovariance
+from ilr_dynamics.robot.residual_correlation import ResidualCorrelation
 from ilr_dynamics.robot.torque_doubts import torque_doubts
+from ilr_dynamics.robot.torque_evidence import JointTorques, most_probable
 from ilr_dynamics.robot.torque_noise import TorqueNoise, slipping_share
 
 __all__ = ["IdentifiedDynamics"]
@@ -84,6 +92,8 @@ class IdentifiedDynamics(GlobalModel):
         Samples that stand for all, and what each counts.
     correlation : ResidualCorrelation
         Correlation of what no term describes.
+    prior_scales : ndarray of shape (G,)
+        Factors on the prior deviations of the parameters, as the torques tell them.
     """
 
     placements: FloatArray
@@ -99,6 +109,7 @@ class IdentifiedDynamics(GlobalModel):
     description_error: TorqueNoise
     representatives: RepresentativeSamples
     correlation: ResidualCorrelation
+    prior_scales: FloatArray
 
     name = "identified_dynamics"
 
@@ -144,6 +155,7 @@ class IdentifiedDynamics(GlobalModel):
             description_error=TorqueNoise.none(n),
             representatives=RepresentativeSamples.none(n),
             correlation=ResidualCorrelation(),
+            prior_scales=np.ones(n_scales(n)),
         )
 
     @property
@@ -187,7 +199,7 @@ class IdentifiedDynamics(GlobalModel):
         X, Y, weights = X[informing], Y[informing], weights[informing]
         earlier, worth = self._counted(X, Y, weights)
         learned = earlier._with_sums(X, Y, weights * worth)
-        of_description = parameter_prior(self.inertial_prior)[0][parameter_indices(self.n_joints)]
+        of_description = self._prior[0][parameter_indices(self.n_joints)]
         expected, described = np.empty_like(Y), np.empty_like(Y)
         for rows in _blocks(len(X)):
             columns = self._regressor(X[rows])
@@ -207,7 +219,7 @@ class IdentifiedDynamics(GlobalModel):
         batch, owner = RepresentativeSamples.of_batch(X, Y, weights)
         known = self.representatives
         both = known.with_others(batch).weighed(self.correlation)
-        correlation = self._correlation(both.distinct().thinned(N_SEARCHED))
+        correlation, scales = self._searched(both.distinct().thinned(N_SEARCHED))
         counted = known.reweighed(batch, self.correlation, correlation)
         of_known, of_batch = np.split(counted.worth, [len(known.mass)])
         # What was summed up before counts less where the batch repeats it.
@@ -217,22 +229,29 @@ class IdentifiedDynamics(GlobalModel):
             self._scaled(left),
             representatives=counted.distinct().thinned(N_KEPT),
             correlation=correlation,
+            prior_scales=scales,
         )
         return earlier, of_batch[owner]
 
-    def _correlation(self, samples: RepresentativeSamples) -> ResidualCorrelation:
-        """Correlation of the residuals, from samples in which the parameters are not known."""
-        mean, precision = parameter_prior(self.inertial_prior)
+    def _searched(self, samples: RepresentativeSamples) -> tuple[ResidualCorrelation, FloatArray]:
+        """Correlation and scales of the prior, from samples given unknown parameters."""
+        mean, precision = parameter_prior(self.inertial_prior, np.ones_like(self.prior_scales))
         columns, informative = self._regressor(samples.X), self.informative_share(samples.X)
-        torques = []
+        groups, torques = scale_groups(self.n_joints), []
         # Sums that overflow are reported when the parameters are solved for.
         with np.errstate(over="ignore", invalid="ignore"):
             for joint, own in enumerate(parameter_indices(self.n_joints)):
                 phi = columns[:, joint]
                 deviation = samples.Y[:, joint] - phi @ mean[own]
-                of_parameters = (phi / precision[own]) @ phi.T
-                torques.append(TorqueCovariance(deviation, of_parameters, informative[:, joint]))
-            return self.correlation.fitted(samples.states, torques)
+                scaled = phi / np.sqrt(precision[own])
+                torques.append(JointTorques(deviation, scaled, groups[own], informative[:, joint]))
+            return most_probable(
+                samples.states,
+                torques,
+                self.correlation,
+                self.prior_scales,
+                scale_bounds(self.n_joints),
+            )
 
     def _with_sums(self, X: FloatArray, Y: FloatArray, weights: FloatArray) -> Self:
         """Return these dynamics with further samples in the sums."""
@@ -262,6 +281,8 @@ class IdentifiedDynamics(GlobalModel):
             noise=self.noise.discounted(factor),
             description_error=self.description_error.discounted(factor),
             representatives=self.representatives.discounted(factor),
+            # Of nothing is known how far the description may be off.
+            prior_scales=self.prior_scales if factor > 0.0 else np.ones_like(self.prior_scales),
         )
 
     def _scaled(self, factor: float) -> Self:
@@ -352,7 +373,7 @@ class IdentifiedDynamics(GlobalModel):
 
         What held-out regions make of the uncertainty is not in it.
         """
-        precision = np.diag(parameter_prior(self.inertial_prior)[1])
+        precision = np.diag(self._prior[1])
         for joint, own in enumerate(parameter_indices(self.n_joints)):
             precision[np.ix_(own, own)] += self.gram[joint] / self._posterior.noise[joint]
         return precision
@@ -381,6 +402,7 @@ class IdentifiedDynamics(GlobalModel):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> Self:
         """Make dynamics from `arrays`; ValueError if shapes or values are not valid."""
+        arrays = with_prior_scales(arrays)
         check_arrays(arrays)
         parts = {name: np.asarray(arrays[name]) for name in STATE}
         dynamics = cls(
@@ -435,8 +457,12 @@ class IdentifiedDynamics(GlobalModel):
 
     def _solved(self, *sums: FloatArray) -> ParameterPosterior:
         """Posterior from sums as `gram`, `pull`, `energy` and `weight` are."""
-        prior = parameter_prior(self.inertial_prior)
-        return parameter_posterior(*prior, parameter_indices(self.n_joints), *sums)
+        return parameter_posterior(*self._prior, parameter_indices(self.n_joints), *sums)
+
+    @property
+    def _prior(self) -> tuple[FloatArray, FloatArray]:
+        """Prior mean and precision (P,) of the parameters."""
+        return parameter_prior(self.inertial_prior, self.prior_scales)
 
 
 def _axis(model: pinocchio.Model, joint: int) -> FloatArray:

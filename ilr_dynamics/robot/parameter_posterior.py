@@ -16,8 +16,10 @@ from ilr_dynamics.robot.dynamics_regressor import parameter_indices
 
 __all__ = ["ParameterPosterior", "parameter_posterior"]
 
-# Alternations of parameters given the noise and noise given the parameters; three converge.
-NOISE_ROUNDS = 5
+# Alternations of parameters given the noise and noise given the parameters, until no variance of
+# the noise changes by more than this share. Three do for many samples; few take some more.
+NOISE_TOLERANCE = 1e-3
+NOISE_ROUNDS = 50
 SMALLEST_NOISE = 1e-6
 
 
@@ -119,7 +121,10 @@ def parameter_posterior(
             + np.einsum("jp,jpq,jq->j", own_mean, gram, own_mean, optimize=True)
             + np.einsum("jpq,jpq->j", gram, covariance)
         )
+        before = noise.copy()
         noise[seen] = np.maximum(squared[seen] / weight[seen], SMALLEST_NOISE)
+        if np.all(np.abs(noise - before) <= NOISE_TOLERANCE * before):
+            break
     return ParameterPosterior(mean, covariance, noise)
 
 

@@ -6,15 +6,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.robot.dynamics_terms import (
     N_OF_JOINT,
     N_OF_MOTOR,
     N_PLAIN,
     N_POSITION_TERMS,
+    N_SPEEDS,
 )
 
-__all__ = ["parameter_prior"]
+__all__ = ["n_scales", "parameter_prior", "scale_bounds", "scale_groups"]
+
+# Kinds of a body's inertial parameters, in Pinocchio's order: mass, first moment, inertia.
+KINDS = np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2])
+N_KINDS = 3
+# Kinds of parameters of motors and joints that have one scale for all joints.
+N_OF_DRIVE = 6
+# Scales of a group that is as good as absent, and of one of which nothing is known.
+SMALLEST_SCALE, LARGEST_SCALE = 1e-3, 1e3
 
 # Prior standard deviation of an inertial parameter: this multiple of its value in the description,
 INERTIAL_STD = 1.0
@@ -31,7 +40,7 @@ POSITION_STD = 0.6
 PART_STD = 0.1
 
 
-def parameter_prior(inertial: FloatArray) -> tuple[FloatArray, FloatArray]:
+def parameter_prior(inertial: FloatArray, scales: FloatArray) -> tuple[FloatArray, FloatArray]:
     """
     Return a normal prior centred at the bodies of the description and zero friction.
 
@@ -39,6 +48,8 @@ def parameter_prior(inertial: FloatArray) -> tuple[FloatArray, FloatArray]:
     ----------
     inertial : ndarray of shape (n, 10)
         Inertial parameters of the description, in Pinocchio's order.
+    scales : ndarray of shape (G,)
+        Factor on the deviations of each group of parameters (`scale_groups`).
 
     Returns
     -------
@@ -46,14 +57,51 @@ def parameter_prior(inertial: FloatArray) -> tuple[FloatArray, FloatArray]:
         Mean and precision of each parameter, in the order of `DynamicsRegressor`.
     """
     n = len(inertial)
-    kinds = np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2])
-    largest = np.array([np.max(np.abs(inertial[:, kinds == kind])) for kind in range(3)])
+    largest = np.array([np.max(np.abs(inertial[:, kind == KINDS])) for kind in range(N_KINDS)])
     smallest = np.maximum(INERTIAL_FLOOR * largest, INERTIAL_MIN_STD)
-    bodies = INERTIAL_STD * np.maximum(np.abs(inertial), smallest[kinds])
+    bodies = INERTIAL_STD * np.maximum(np.abs(inertial), smallest[KINDS])
     of_joint = np.full(N_OF_JOINT, PART_STD)
     of_joint[:N_PLAIN] = POSITION_STD
     of_joint[: N_PLAIN - N_POSITION_TERMS] = OTHER_STD
     of_others = np.append(np.full(N_OF_MOTOR * n, OTHER_STD), np.tile(of_joint, n))
     mean = np.append(inertial.ravel(), np.zeros(of_others.size))
-    std = np.append(bodies.ravel(), of_others)
+    std = np.append(bodies.ravel(), of_others) * scales[scale_groups(n)]
     return mean, 1.0 / std**2
+
+
+def n_scales(n_joints: int) -> int:
+    """Return the number G of scales of the prior."""
+    return N_KINDS + N_OF_DRIVE + n_joints
+
+
+def scale_bounds(n_joints: int) -> FloatArray:
+    """
+    Return lower and upper bounds (G, 2) of the scales of the prior.
+
+    A description may be farther off than it seems, but no recording makes it surer: where torques
+    depend on each other, small scales take friction and rotors for absent. Friction by load and by
+    position is a small part of friction, if it is there at all: large waves imitate, over a small
+    range, whatever no term describes, and are far off elsewhere.
+    """
+    bounds = np.tile([1.0, LARGEST_SCALE], (n_scales(n_joints), 1))
+    bounds[N_KINDS + N_OF_DRIVE - 2 : N_KINDS + N_OF_DRIVE] = SMALLEST_SCALE, 1.0
+    return bounds
+
+
+def scale_groups(n_joints: int) -> IndexArray:
+    """
+    Return the index (P,) of the scale of each parameter.
+
+    Parameters of one kind have one scale in all bodies, motors and joints: masses, first moments,
+    inertias; rotors, viscous and dry friction of the motors; dry friction of the joints, by load
+    and by position. Terms in the position alone have one in each joint: a spring or a cable at one
+    joint says nothing of the others.
+    """
+    rotor, viscous, dry, of_joint, load, waves = range(N_KINDS, N_KINDS + N_OF_DRIVE)
+    bodies = np.tile(KINDS, n_joints)
+    motors = np.repeat([rotor, viscous, *[dry] * N_SPEEDS], n_joints)
+    joints = np.empty((n_joints, N_OF_JOINT), dtype=int)
+    joints[:, :N_SPEEDS] = of_joint
+    joints[:, N_SPEEDS:N_PLAIN] = N_KINDS + N_OF_DRIVE + np.arange(n_joints)[:, None]
+    joints[:, N_PLAIN], joints[:, N_PLAIN + 1 :] = load, waves
+    return np.concatenate([bodies, motors, joints.ravel()])

@@ -75,6 +75,7 @@ def test_what_is_taken_from_arrays_predicts_without_solving(arm, identified, mon
         "representative_Y",
         "representative_worth",
         "correlation",
+        "prior_scales",
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(identified, name):
@@ -93,6 +94,7 @@ def test_arrays_that_do_not_fit_are_refused(identified, name):
         ("representative_worth", -1.0),
         ("correlation", 0.0),
         ("correlation", 1.0),
+        ("prior_scales", 0.0),
     ],
 )
 def test_values_that_cannot_be_are_refused(identified, name, value):
@@ -141,8 +143,17 @@ def test_arrays_of_an_earlier_version_are_told_apart_from_damaged_ones(identifie
     arrays = {
         name: array
         for name, array in identified.arrays().items()
-        if not name.startswith(("representative_", "correlation", "noise_sums"))
+        if not name.startswith(("representative_", "correlation", "noise_sums", "prior_scales"))
     }
     before = {**arrays, "seen": np.array(3000.0), "moments": np.ones((3, len(arrays["axes"])))}
     with pytest.raises(ValueError, match="earlier version: learn them again"):
         IdentifiedDynamics.from_arrays(before)
+
+
+def test_arrays_from_before_the_prior_had_scales_predict_the_same(identified):
+    arrays = dict(identified.arrays())
+    del arrays["prior_scales"]
+    again = IdentifiedDynamics.from_arrays(arrays)
+    assert np.array_equal(again.prior_scales, np.ones_like(identified.prior_scales))
+    X = identified.representatives.X[:20]
+    np.testing.assert_array_equal(again.expected(X), identified.expected(X))

@@ -79,6 +79,26 @@ def test_far_from_the_recording_it_is_no_worse_than_the_description_and_says_how
         assert np.mean((np.abs(error) < 1.96 * deviation)[fast]) > 0.9
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_springs_of_which_the_description_says_nothing_are_found(start, described, rippling, seed):
+    """They are not taken for what no term describes, which would leave next to no samples."""
+    spring = np.array([20.0, 0.0, 0.0, 10.0])
+
+    def torque(X):
+        return rippling(X) + spring * np.sin(X[:, :4])
+
+    dynamics = learned(start, *recorded(torque, motion_about(RECORDED, 40.0, 50.0, seed), seed))
+    X = motion_about(0.5 * ELSEWHERE, 20.0, 20.0, 50 + seed)
+    truth = torque(X)
+    error, deviation = errors(dynamics, X, truth)
+    of_description = described(X) - truth
+    has_spring = spring > 0.0
+    ratio = np.mean(error**2, axis=0) / np.mean(of_description**2, axis=0)
+    assert np.all(ratio[has_spring] < 0.1)
+    assert np.all(ratio < 1.0)
+    assert np.mean(np.abs(error) < 1.96 * deviation) > 0.9
+
+
 def test_near_the_recording_it_is_better_than_far_from_it_and_surer(known, rippling):
     near, far = (motion_about(posture, 20.0, 20.0, 60) for posture in (RECORDED, ELSEWHERE))
     errs = [np.mean(errors(known, X, rippling(X))[0] ** 2) for X in (near, far)]
@@ -123,7 +143,8 @@ def test_a_recording_learned_twice_more_leaves_what_was_known(known, recording):
 def test_a_moment_elsewhere_leaves_what_was_known(known, recording, rippling):
     X = motion_about(ELSEWHERE, 0.4, 50.0, 62)
     later = learned(known, *recorded(rippling, X, 62))
-    np.testing.assert_allclose(later.weight, known.weight, rtol=0.1)
+    # Lengths are found on another choice of samples: half of what two may differ by.
+    np.testing.assert_allclose(later.weight, known.weight, rtol=1.0 / 6.0)
     # And says something of where it was.
     assert np.mean(later.predict(X).doubt) < np.mean(known.predict(X).doubt)
 
@@ -146,8 +167,9 @@ def test_an_arm_that_only_stood_at_one_posture_can_be_asked(start, torque):
     X = motion_about(RECORDED, 1.0, 10.0, 63)
     prediction = still.predict(X)
     assert np.all(np.isfinite(prediction.mean))
-    # A share of a hundredth of one sample or so: gravity may be a bit clearer.
-    assert np.all(prediction.doubt <= 1.01 * start.predict(X).doubt)
+    # A share of a hundredth of one sample or so: gravity may be a bit clearer, or the description
+    # a bit farther off than it said.
+    assert np.all(prediction.doubt <= 1.2 * start.predict(X).doubt)
     assert np.all(still.weight < 0.02)
     again = IdentifiedDynamics.from_arrays(still.arrays())
     np.testing.assert_array_equal(again.predict(X).mean, prediction.mean)
