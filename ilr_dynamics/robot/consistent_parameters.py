@@ -40,11 +40,12 @@ DESCRIPTION_WEIGHT = 0.1
 # Weight of the barrier of positive parameters in nats: at a hundredth, one that is identified as
 # zero becomes a tenth of its standard deviation.
 BARRIER_WEIGHT = 0.01
-# Both weights are this many times as large at first, and fall by a factor of ten whenever the
+# Both weights are this many times as large at first, and fall by a factor of three whenever the
 # minimum is known: Newton's method then never starts far from the minimum, next to an edge.
-FIRST_FACTOR, LAST_FACTOR, FALL = 1e4, 1.0, 0.1
-# Of Newton's method for one factor; ten are many.
-MOST_STEPS = 200
+FIRST_FACTOR, LAST_FACTOR, FALL = 1e4, 1.0, 0.3
+# Of Newton's method for one factor: ten are usual, hundreds where torques ask for bodies far from
+# any that exist, as each step then gains a share of a nat only.
+MOST_STEPS = 2000
 # Half the squared Newton decrement at which the objective is known well enough, nats.
 TOLERANCE = 1e-9
 # Of the line search: share of the way to the edge that a step may go, share of the linear decrease
@@ -88,7 +89,7 @@ def consistent_parameters(
         x = _minimum(problem, x, factor)
         if factor <= LAST_FACTOR:
             return problem.parameters(x)
-        factor *= FALL
+        factor = max(FALL * factor, LAST_FACTOR)
 
 
 def _minimum(problem: _Problem, x: FloatArray, factor: float) -> FloatArray:
