@@ -73,6 +73,17 @@ def torque_with(payload, physics, share=1.0):
     return lambda state: physics(state).torque + share * of_payload(*state)
 
 
+def test_a_guided_arm_is_carried_with_what_its_tool_carries_then(carried, physics):
+    model, of_arm = carried.carrying(physics), physics(REST).torque
+    np.testing.assert_array_equal(model(REST).torque, of_arm)
+    carried.set(PAYLOAD)
+    weight = PayloadDynamics(ARM).torque_of(PAYLOAD)(*REST)
+    assert np.abs(weight).max() > 1.0
+    np.testing.assert_allclose(model(REST).torque, of_arm + weight)
+    carried.clear()
+    np.testing.assert_array_equal(model(REST).torque, of_arm)
+
+
 def test_payload_is_estimated_taken_and_cleared(carried, physics):
     assert carried.estimate().verdict is Verdict.UNKNOWN
     assert followed(carried, torque_with(PAYLOAD, physics)) > 10

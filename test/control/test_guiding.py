@@ -299,6 +299,22 @@ def test_a_model_may_be_exchanged_meanwhile(arm):
     assert np.all(np.abs(np.diff(arm.torques, axis=0)) <= LIMITS.torque_rate * PERIOD + 1e-9)
 
 
+def test_a_model_that_changes_by_itself_is_faded_in(arm):
+    """As when a payload is set: what was evaluated ahead is of the model before."""
+    guided(arm)
+    arm.run(0.01)
+    arm.torques.clear()
+    before = arm.run(PERIOD).torque
+    arm.model.change = np.array([3.0, -2.0])
+    arm.controller.set_feedforward(arm.model)
+    for _ in range(5):
+        now = arm.run(PERIOD).torque
+        # Beside the dither, a share of the change; the whole of it would be limited only in rate.
+        assert np.all(np.abs(now - before) < 0.2 * np.abs(arm.model.change) + 0.5)
+    arm.run(1.0)
+    np.testing.assert_allclose(arm.torques[-1] - weight(arm.position), [3.0, -2.0], atol=1.0)
+
+
 def test_a_model_that_is_not_finite_is_a_fault(supervision):
     arm = Arm(supervision)
     arm.run(0.1)
