@@ -421,6 +421,7 @@ class IdentifiedDynamics(GlobalModel):
         return dynamics
 
     @cached_property
+    @one_blas_thread
     def _posterior(self) -> ParameterPosterior:
         """Posterior of the parameters, as uncertain as held-out regions show it to be."""
         posterior, kept = self._parameters, self.representatives
@@ -451,6 +452,7 @@ class IdentifiedDynamics(GlobalModel):
         )
 
     @cached_property
+    @one_blas_thread
     def _parameters(self) -> ParameterPosterior:
         """Posterior of the parameters given the sums alone; its noise is that of slipping."""
         return self._solved(self.gram, self.pull, self.energy, self.weight)
