@@ -18,7 +18,7 @@ from ilr_dynamics.recording.reading import (
 from ilr_dynamics.recording.recording import Recording
 from ilr_dynamics.recording.rejection_texts import describe_rejections
 from ilr_dynamics.recording.sample_settings import SampleSettings
-from ilr_dynamics.recording.samples import Samples, concatenate, training_samples
+from ilr_dynamics.recording.samples import Samples, training_samples
 from ilr_dynamics.recording.smoothed_motion import SmoothedMotion, smoothed_motion
 from ilr_dynamics.recording.writer import RecordingWriter
 
@@ -33,7 +33,6 @@ __all__ = [
     "Samples",
     "SmoothedMotion",
     "bag_digest",
-    "concatenate",
     "describe_rejections",
     "encode_joint_state",
     "find_bags",

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +25,7 @@ from ilr_dynamics.recording.sample_settings import (
 )
 from ilr_dynamics.recording.smoothing import smooth
 
-__all__ = ["Samples", "concatenate", "training_samples"]
+__all__ = ["Samples", "training_samples"]
 
 # Number of states smoothed at a time: it bounds the memory to some MB.
 BLOCK = 1 << 13
@@ -64,42 +63,6 @@ class Samples:
     def n_used(self) -> int:
         """Number of samples."""
         return len(self.X)
-
-
-def concatenate(parts: Sequence[Samples]) -> Samples:
-    """
-    Concatenate the samples of several recordings of one arm; each keeps its own `time`.
-
-    Parameters
-    ----------
-    parts : sequence of Samples
-        At least one, all with the same joints and gravity setting.
-
-    Returns
-    -------
-    Samples
-
-    Raises
-    ------
-    RecordingError
-        If they are of different arms.
-    """
-    first = parts[0]
-    for part in parts[1:]:
-        arms = [(arm.joint_names, arm.driver_compensates_gravity) for arm in (first, part)]
-        if arms[0] != arms[1]:
-            raise RecordingError(
-                f"samples of {arms[1]} cannot follow samples of {arms[0]}; "
-                "expected the same (joint_names, driver_compensates_gravity)"
-            )
-    return Samples(
-        time=np.concatenate([part.time for part in parts]),
-        X=np.concatenate([part.X for part in parts]),
-        Y=np.concatenate([part.Y for part in parts]),
-        joint_names=first.joint_names,
-        driver_compensates_gravity=first.driver_compensates_gravity,
-        rejected=sum((part.rejected for part in parts), Counter()),
-    )
 
 
 def training_samples(recording: Recording, settings: SampleSettings = DEFAULT_SETTINGS) -> Samples:

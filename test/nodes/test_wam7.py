@@ -13,7 +13,7 @@ from ilr_dynamics.control import JointPath, RigidBodyFeedForward, TrackingContro
 from ilr_dynamics.learning import learn
 from ilr_dynamics.nodes.parameter_file import read_parameter_file
 from ilr_dynamics.nodes.settings import ControlSettings, learning_settings
-from ilr_dynamics.recording import Recording, concatenate, training_samples
+from ilr_dynamics.recording import Recording, training_samples
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.plant import WamPlant
 from ilr_dynamics.robot.plant_config import load_plant_config
@@ -73,7 +73,12 @@ def test_settings_of_the_file_make_a_model_of_the_arm(plant):
         run = track(plant, controller("analytic"), path(name, seconds))
         return training_samples(recording(run), replace(settings.samples, sample_rate=50.0))
 
-    model, _ = learn(concatenate([samples("train_3.8", 6.0), samples("train_3", 6.0)]), settings)
+    one, other = samples("train_3.8", 6.0), samples("train_3", 6.0)
+    both = {
+        name: np.concatenate([getattr(one, name), getattr(other, name)])
+        for name in ("time", "X", "Y")
+    }
+    model, _ = learn(replace(one, **both), settings)
     unseen = samples("T1", 4.0)
     published = np.array([MODEL.inverse_dynamics(*np.split(x, 3)) for x in unseen.X])
     learned = model.predict(unseen.X)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ilr_dynamics.exceptions import InvalidParameterError, RecordingError
-from ilr_dynamics.recording import Recording, SampleSettings, concatenate, training_samples
+from ilr_dynamics.recording import Recording, SampleSettings, training_samples
 
 SETTINGS = SampleSettings(filter_window=0.1, filter_order=4, command_delay=1.5, effort_delay=0.0)
 
@@ -184,18 +184,3 @@ def test_recording_in_which_nothing_moved_is_refused(motion, recording):
         training_samples(still, SETTINGS)
     slow = replace(recording, position=0.3 + noise + np.outer(recording.time, [0.0, 0.02]))
     assert training_samples(slow, SETTINGS).n_used > 400
-
-
-def test_samples_of_one_arm_are_joined(recording):
-    first = training_samples(recording, SETTINGS)
-    second = training_samples(subset(recording, slice(0, 300)), SETTINGS)
-    both = concatenate([first, second])
-    np.testing.assert_array_equal(both.X, np.vstack([first.X, second.X]))
-    np.testing.assert_array_equal(both.Y, np.vstack([first.Y, second.Y]))
-    assert both.n_used + both.rejected.total() == 900
-
-
-def test_samples_of_different_arms_are_not_joined(recording):
-    first = training_samples(recording, SETTINGS)
-    with pytest.raises(RecordingError, match="expected the same"):
-        concatenate([first, replace(first, driver_compensates_gravity=True)])

@@ -1,28 +1,11 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-from math import exp, sqrt
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from matern_process import correlation, states
 
 from ilr_dynamics.robot.residual_correlation import ResidualCorrelation
-
-
-def states(n, n_joints, seed):
-    generator = np.random.default_rng(seed)
-    return generator.uniform(0.0, 1.0, (n, 2 * n_joints)) * np.repeat([1.0, 2.0], n_joints)
-
-
-def correlation(X, position_length, velocity_length):
-    """Matern's with exponent 3/2, state by state."""
-    scale = np.repeat([position_length, velocity_length], X.shape[1] // 2)
-    rho = np.empty((len(X), len(X)))
-    for i, x in enumerate(X):
-        for j, y in enumerate(X):
-            r = sqrt(3.0) * np.linalg.norm((x - y) / scale)
-            rho[i, j] = (1.0 + r) * exp(-r)
-    return rho
 
 
 def test_correlation_is_that_of_the_formula():

@@ -7,6 +7,7 @@ from math import exp, log, sqrt
 
 import numpy as np
 import pytest
+from matern_process import correlation, states
 from scipy.stats import chi2, multivariate_normal
 
 from ilr_dynamics.robot.representative_samples import RepresentativeSamples
@@ -21,22 +22,6 @@ from ilr_dynamics.robot.torque_evidence import (
 
 USUAL = np.array([log(0.05), log(0.5), log(9.0)])
 AS_DESCRIBED, ANY = np.ones(1), np.array([[1e-3, 1e3]])
-
-
-def states(n, n_joints, seed, width=(1.0, 2.0)):
-    generator = np.random.default_rng(seed)
-    return generator.uniform(0.0, 1.0, (n, 2 * n_joints)) * np.repeat(width, n_joints)
-
-
-def correlation(X, position_length, velocity_length):
-    """Matern's with exponent 3/2, state by state."""
-    scale = np.repeat([position_length, velocity_length], X.shape[1] // 2)
-    rho = np.empty((len(X), len(X)))
-    for i, x in enumerate(X):
-        for j, y in enumerate(X):
-            r = sqrt(3.0) * np.linalg.norm((x - y) / scale)
-            rho[i, j] = (1.0 + r) * exp(-r)
-    return rho
 
 
 def covariance(X, parameters, torque, scales=AS_DESCRIBED):
