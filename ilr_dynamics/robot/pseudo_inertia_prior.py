@@ -36,8 +36,9 @@ DOF = 7.0
 BARRIER = 0.5 * (DOF - 5.0)
 # Gain of the next step of Newton's method, in nats, at which a search ends.
 CONVERGED, COARSELY = 1e-4, 0.1
-# By how much more of the likelihood counts from one search to the next.
-GROWTH = 10.0
+# By how much more of the likelihood counts from one search to the next: within 10 steps of each
+# search. By 10 some took more than 50, where torques of millions of nats ask for no body.
+GROWTH = 3.0
 # Added to a matrix with ones on its diagonal: at the edge of what can exist rounding would make it
 # indefinite.
 JITTER = 1e-9
