@@ -206,11 +206,14 @@ class IdentifiedDynamics(GlobalModel):
             expected[rows] = learned._parameters.expected(columns)
             described[rows] = np.einsum("njc,jc->nj", columns, of_description)
         velocity = X[:, self.n_joints : 2 * self.n_joints]
-        return replace(
+        updated = replace(
             learned,
             noise=self.noise.updated(Y - expected, velocity, weights),
             description_error=self.description_error.updated(Y - described, velocity, weights),
         )
+        # Sets the cached property: neither kind of noise changes the parameters.
+        updated.__dict__["_parameters"] = learned._parameters
+        return updated
 
     def _counted(
         self, X: FloatArray, Y: FloatArray, weights: FloatArray

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_solve
+from scipy.linalg.lapack import dpotrf, dpotri
 
 from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.exceptions import InvalidDataError
@@ -17,9 +18,13 @@ from ilr_dynamics.robot.dynamics_regressor import parameter_indices
 __all__ = ["ParameterPosterior", "parameter_posterior"]
 
 # Alternations of parameters given the noise and noise given the parameters, until no variance of
-# the noise changes by more than this share. Three do for many samples; few take some more.
+# the noise changes by more than this share.
 NOISE_TOLERANCE = 1e-3
 NOISE_ROUNDS = 50
+# Of few samples each round gains a part of what is left, the same part each time: every so many
+# rounds the noise goes on to where that series ends (Aitken), if it is no farther than this many
+# times the last change.
+AITKEN_INTERVAL, FARTHEST = 3, 10.0
 SMALLEST_NOISE = 1e-6
 
 
@@ -95,7 +100,8 @@ def parameter_posterior(
         covariance = _blocks(np.diag(1.0 / prior_precision), indices)
         return ParameterPosterior(prior_mean, covariance, noise)
     noise[seen] = np.maximum(energy[seen] / weight[seen], SMALLEST_NOISE)
-    for _ in range(NOISE_ROUNDS):
+    changed = np.zeros_like(noise)
+    for index in range(NOISE_ROUNDS):
         precision = np.diag(prior_precision)
         right = prior_precision * prior_mean
         # Sums that overflowed are reported below.
@@ -103,16 +109,9 @@ def parameter_posterior(
             for joint, own in enumerate(indices):
                 precision[np.ix_(own, own)] += gram[joint] / noise[joint]
                 right[own] += pull[joint] / noise[joint]
-        try:
-            factor = cho_factor(precision)
-        except (np.linalg.LinAlgError, ValueError) as error:
-            raise InvalidDataError(
-                "the samples do not identify the arm's dynamics in double precision: some "
-                "positions, velocities or accelerations are far too large"
-            ) from error
-        mean = cho_solve(factor, right)
+        mean, covariance = _solved(precision, right)
         # In the memory order of loaded arrays, so that a loaded model computes the same bits.
-        covariance = _blocks(cho_solve(factor, np.eye(len(mean))), indices)
+        covariance = _blocks(covariance, indices)
         # E[(tau - phi' theta)^2], including the posterior variance of theta.
         own_mean = mean[indices]
         squared = (
@@ -121,11 +120,36 @@ def parameter_posterior(
             + np.einsum("jp,jpq,jq->j", own_mean, gram, own_mean, optimize=True)
             + np.einsum("jpq,jpq->j", gram, covariance)
         )
-        before = noise.copy()
-        noise[seen] = np.maximum(squared[seen] / weight[seen], SMALLEST_NOISE)
-        if np.all(np.abs(noise - before) <= NOISE_TOLERANCE * before):
+        found = noise.copy()
+        found[seen] = np.maximum(squared[seen] / weight[seen], SMALLEST_NOISE)
+        before, changed = changed, np.log(found / noise)
+        noise = found
+        if np.all(np.abs(changed) <= NOISE_TOLERANCE):
             break
+        if index % AITKEN_INTERVAL == AITKEN_INTERVAL - 1:
+            noise = np.maximum(noise * np.exp(_rest_of_series(before, changed)), SMALLEST_NOISE)
     return ParameterPosterior(mean, covariance, noise)
+
+
+def _solved(precision: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Solution (P,) and inverse (P, P) of a positive definite matrix."""
+    factor, failed = dpotrf(precision, lower=1)
+    if failed or not np.all(np.isfinite(factor)):
+        raise InvalidDataError(
+            "the samples do not identify the arm's dynamics in double precision: some "
+            "positions, velocities or accelerations are far too large"
+        )
+    # A third of the work of solving for the columns of the identity.
+    inverse, _ = dpotri(factor, lower=1)
+    inverse = np.tril(inverse) + np.tril(inverse, -1).T
+    return cho_solve((factor, True), right), inverse
+
+
+def _rest_of_series(before: FloatArray, last: FloatArray) -> FloatArray:
+    """Sum (n,) of all further terms of geometric series of which two terms are known."""
+    ratio = np.divide(last, before, out=np.zeros_like(last), where=before != 0.0)
+    ratio = np.clip(ratio, 0.0, FARTHEST / (1.0 + FARTHEST))
+    return np.asarray(last * ratio / (1.0 - ratio))
 
 
 def _blocks(covariance: FloatArray, indices: IndexArray) -> FloatArray:
