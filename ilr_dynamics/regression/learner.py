@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.arrays import BoolArray, FloatArray, IndexArray
 from ilr_dynamics.regression.inference.inference import Inference, IterationCallback
 from ilr_dynamics.regression.inference.initialization import (
     assignment_statistics,
@@ -33,7 +33,7 @@ from ilr_dynamics.regression.units.scaling import Scaling, Standardizer
 from ilr_dynamics.regression.units.spread import SpreadFactors
 from ilr_dynamics.regression.units.transforms import Transforms
 
-__all__ = ["Learner", "calibrated"]
+__all__ = ["Learner", "calibrated", "held_out_rows"]
 
 # A component takes this share of its own samples for novel: about two standard deviations, no
 # farther than a stretch of samples evenly spread reaches.
@@ -61,6 +61,17 @@ class Learner:
         self, X: FloatArray, Y: FloatArray, weights: FloatArray, callback: IterationCallback | None
     ) -> tuple[Knowledge, InferenceResult]:
         """Learn samples X (n, m), Y (n, d) of these weights (n,) from nothing: batch learning."""
+        inference, spread = self._found_on_held_out(X, Y, weights)
+        nothing, Z = self._prepared(X, Y, weights)
+        transforms = replace(nothing.transforms, spread=spread)
+        learner = replace(self, inference=inference)
+        result = learner._infer(Z, weights, nothing, nothing.prior, callback)
+        return _known(result, len(X), transforms), result
+
+    def _prepared(
+        self, X: FloatArray, Y: FloatArray, weights: FloatArray
+    ) -> tuple[Knowledge, FloatArray]:
+        """Knowledge of no component yet, in units of these samples, and them extended (n, p)."""
         scaling = self.scaling
         inputs = Standardizer.from_data(
             X, weights, scaling.input_location, scaling.input_scale, "input"
@@ -82,10 +93,7 @@ class Learner:
         Z = _extended(transforms, X, residual)
         p, m, d = Z.shape[1], X.shape[1], Y.shape[1]
         prior = self.prior.base_distribution(m, p - d - m - 1, d)
-        nothing = Knowledge(prior, np.zeros((0, p, p)), np.arange(0), 0, transforms)
-        result = self._infer(Z, weights, nothing, prior, callback)
-        spread = self._held_out_spread(X, Y, weights)
-        return _known(result, len(X), replace(transforms, spread=spread)), result
+        return Knowledge(prior, np.zeros((0, p, p)), np.arange(0), 0, transforms), Z
 
     def update(
         self,
@@ -158,22 +166,54 @@ class Learner:
         labels[novel] = n_known + nearest_seed(inputs, seeds)
         return labels, seeds.shape[0]
 
-    def _held_out_spread(self, X: FloatArray, Y: FloatArray, weights: FloatArray) -> SpreadFactors:
-        """Spread factors of a trial model that has not seen the samples held out."""
-        if self.calibration_share == 0.0:
-            return SpreadFactors()
-        # One of every so many, so that they lie between samples that the trial model learns; which
-        # one is drawn, lest the choice keep step with something in the recording.
-        step = round(1.0 / self.calibration_share)
-        starts = np.arange(0, X.shape[0] - step + 1, step)
-        if starts.size < MIN_SAMPLES:
-            return SpreadFactors()
-        held_out = np.zeros(X.shape[0], dtype=bool)
+    def _found_on_held_out(
+        self, X: FloatArray, Y: FloatArray, weights: FloatArray
+    ) -> tuple[Inference, SpreadFactors]:
+        """
+        Find what samples tell that a trial model has not learned.
+
+        Returns
+        -------
+        inference
+            Of its variants the one whose trial model, once calibrated, gives those samples most
+            density. Not that of the highest bound: the bound pays for each component by what the
+            prior expects of it, and in 21 dimensions it prefers wide ones where narrow ones
+            predict better.
+        spread
+            Factors of that trial model.
+        """
+        variants = self.inference.variants()
+        held_out = held_out_rows(X.shape[0], self.calibration_share)
+        if np.sum(held_out) < MIN_SAMPLES:
+            return variants[0], SpreadFactors()
+        nothing, Z = self._prepared(X[~held_out], Y[~held_out], weights[~held_out])
+        trials = []
+        for inference in variants:
+            learner = replace(self, inference=inference)
+            result = learner._infer(Z, weights[~held_out], nothing, nothing.prior, None)
+            trial = _known(result, len(Z), nothing.transforms)
+            trials.append((inference, calibrated(trial, X[held_out], Y[held_out])))
+
+        def density(trial: tuple[Inference, Knowledge]) -> float:
+            log_density = trial[1].predictive().log_density(X[held_out], Y[held_out])
+            return float(weights[held_out] @ log_density)
+
+        inference, known = max(trials, key=density) if len(trials) > 1 else trials[0]
+        return inference, known.transforms.spread
+
+
+def held_out_rows(n: int, share: float) -> BoolArray:
+    """
+    Which of n rows (n,) calibrate: one of every so many, so that they lie between learned ones.
+
+    Which one is drawn, lest the choice keep step with something in the recording.
+    """
+    held_out = np.zeros(n, dtype=bool)
+    if share > 0.0:
+        step = round(1.0 / share)
+        starts = np.arange(0, n - step + 1, step)
         held_out[starts + np.random.default_rng(0).integers(0, step, starts.size)] = True
-        trial, _ = replace(self, calibration_share=0.0).learn(
-            X[~held_out], Y[~held_out], weights[~held_out], None
-        )
-        return calibrated(trial, X[held_out], Y[held_out]).transforms.spread
+    return held_out
 
 
 def calibrated(

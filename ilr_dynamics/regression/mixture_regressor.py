@@ -62,7 +62,7 @@ class MixtureRegressor(FittedMixture, Estimator):
     ----------
     n_components
         How many components one call of `fit` or `partial_fit` may open. Those that stay empty are
-        closed again; with `BatchInference.merge` those that are better one than two are merged.
+        closed again, and those that are better one than two may be merged (`BatchInference`).
     prior
         Base distribution of the components; None: that of the class, with its defaults.
     features, degree
@@ -84,7 +84,8 @@ class MixtureRegressor(FittedMixture, Estimator):
         Physical values that become 0 and 1.
     calibration_share
         Share of the samples, at most a half and one drawn of every so many, on which `fit`
-        calibrates the spread with a trial model that has not learned them, before it learns all;
+        calibrates the spread with a trial model that has not learned them, before it learns all,
+        and by which it decides whether components are merged (`BatchInference`);
         0, or fewer than 50 held out: it does not. Later learning keeps the factors found, so
         calibrate again after much of it.
     forgetting_factor

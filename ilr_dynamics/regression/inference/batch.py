@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Literal, Self
 
 import numpy as np
 
@@ -59,19 +60,25 @@ class BatchInference(Inference):
     ----------
     merge
         Whether to merge components where that raises the bound. It finds the number of pieces of
-        a relation that truly consists of pieces, and makes the number of components that `fit` may
-        open a matter of time alone: without it many components with few samples each are worse
-        than fewer. A smooth relation of few inputs is better left to components that overlap.
-        Upper components of a hierarchy are merged in any case: their sharing slopes
-        is what a hierarchy is for.
+        a relation that truly consists of pieces; a smooth relation is often better left to
+        components that overlap. "held_out": `fit` learns a trial model either way, without the
+        samples that `calibration_share` holds out, and merges if that gives those more density;
+        without such samples, and in later learning, it does not. Upper components of a hierarchy
+        are merged in any case: their sharing slopes is what a hierarchy is for.
     """
 
-    merge: bool = False
+    merge: Literal[True, False, "held_out"] = "held_out"
 
     def __post_init__(self) -> None:
         """Check the ranges."""
         super().__post_init__()
-        check_choice(self.merge, "merge", (True, False))
+        check_choice(self.merge, "merge", (True, False, "held_out"))
+
+    def variants(self) -> tuple[Self, ...]:
+        """As `Inference.variants`: with and without merging, if that is left open."""
+        if self.merge != "held_out":
+            return (self,)
+        return replace(self, merge=False), replace(self, merge=True)
 
     def run(
         self,
@@ -90,6 +97,8 @@ class BatchInference(Inference):
         step_scales = ScaleSteps(self.fit_scales, self.fit_concentration)
         expectation = Expectation(Z, weights, state.prior.n_inputs)
         asks_all = True
+        # A switch of NumPy is as good as one of Python.
+        merges = self.merge != "held_out" and bool(self.merge)
         state = state.arranged()
         for iteration in range(self.max_iterations):
             if iteration >= FIRST_ITERATION_OF_SCALES:
@@ -115,10 +124,10 @@ class BatchInference(Inference):
                 asks_all = True
                 continue
             moved = None
-            if self.merge and (settled or iteration % MERGE_INTERVAL == 0):
+            if merges and (settled or iteration % MERGE_INTERVAL == 0):
                 # Not yet in the new order: that of the forms.
                 moved = _merged(Z, weights, learned, forms)
-            early = may_unite and not self.merge and growth <= UNION_GROWTH
+            early = may_unite and not merges and growth <= UNION_GROWTH
             if moved is None and (settled or early):
                 # Late, because tied components no longer change their widths one by one.
                 moved = state.united()

@@ -7,6 +7,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -70,6 +71,10 @@ class Inference(ParameterGroup, ABC):
             f"{reached}; {expected}: raise max_iterations, lower n_components, or raise tolerance "
             "if the model is good enough"
         )
+
+    def variants(self) -> tuple[Self, ...]:
+        """Schemes among which samples held out shall choose; the first, where none are."""
+        return (self,)
 
     @abstractmethod
     def run(

@@ -8,6 +8,7 @@ from scipy.stats import norm
 
 from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError
 from ilr_dynamics.regression import ILR, BatchInference, LinearGlobalModel, load_snapshot
+from ilr_dynamics.regression.learner import held_out_rows
 from ilr_dynamics.regression.prediction.calibration import Outcomes, spread_factors
 from ilr_dynamics.regression.units.spread import SpreadFactors
 
@@ -180,6 +181,33 @@ def test_a_share_of_the_samples_calibrates_and_is_learned_too():
     assert calibrated.n_samples_ == 600
     np.testing.assert_array_equal(calibrated.statistics_, plain.statistics_)
     assert calibrated.spread_factors_ != SpreadFactors()
+
+
+@pytest.mark.parametrize("of_pieces", [True, False])
+def test_held_out_samples_decide_whether_components_are_merged(of_pieces):
+    generator = np.random.default_rng(2)
+    X = generator.uniform(-3.0, 3.0, (600, 1))
+    pieces = np.select([X < -1.0, X < 1.0], [2.0 * X, -X], 0.5 * X + 3.0)
+    Y = pieces if of_pieces else np.sin(2.0 * X)
+    Y = Y + 0.03 * generator.normal(size=X.shape)
+    fits, densities = {}, {}
+    held_out = held_out_rows(600, 0.1)
+    assert np.sum(held_out) == 60
+    for merge in (True, False):
+        inference = BatchInference(merge=merge)
+        fits[merge] = ILR(30, calibration_share=0.1, inference=inference).fit(X, Y)
+        trial = ILR(30, inference=inference).fit(X[~held_out], Y[~held_out])
+        trial.calibrate(X[held_out], Y[held_out])
+        assert trial.spread_factors_ == fits[merge].spread_factors_
+        densities[merge] = np.sum(trial.log_predictive_density(X[held_out], Y[held_out]))
+    decided = ILR(30, calibration_share=0.1).fit(X, Y)
+    expected = fits[densities[True] > densities[False]]
+    np.testing.assert_array_equal(decided.statistics_, expected.statistics_)
+    assert decided.spread_factors_ == expected.spread_factors_
+    assert fits[True].n_active_ < fits[False].n_active_
+    # Nothing is held out, nothing is decided.
+    undecided = ILR(30).fit(X, Y)
+    np.testing.assert_array_equal(undecided.statistics_, fits[False].statistics_)
 
 
 def test_too_few_samples_to_hold_out_are_learned_without_calibration():
