@@ -28,9 +28,9 @@ setup_for_tests:
 demo: setup
 	@tools/run demo $(ARGS)
 
-# Each worker runs tests that follow each other, for what these share, and takes some from another
-# when it is done.
-WORKERS = -n auto --maxprocesses 4 --dist worksteal
+# One more than there are cores: tests of nodes wait half of their time. Each runs tests that follow
+# each other, for what these share, and takes some from another when it is done.
+WORKERS = -n $$(($$(nproc) + 1)) --maxprocesses 4 --dist worksteal
 
 # Temporary files and snapshots stay in the checkout.
 test: setup_for_tests
