@@ -217,13 +217,23 @@ def held_out_rows(n: int, share: float) -> BoolArray:
 
 
 def calibrated(
-    known: Knowledge, X: FloatArray, Y: FloatArray, coverage: float = 0.95
+    known: Knowledge,
+    X: FloatArray,
+    Y: FloatArray,
+    coverage: float = 0.95,
+    share: float = 1.0,
+    unseen: bool = True,
 ) -> Knowledge:
     """Scale the spread so that intervals cover what they say on samples that were not learned."""
     # As many as tell a quantile to half a percent, evenly spaced.
     chosen = np.arange(0, X.shape[0], max(1, X.shape[0] // MAX_CALIBRATION_SAMPLES))
     outcomes = known.predictive().outcomes(X[chosen], Y[chosen])
-    spread = spread_factors(outcomes, coverage, known.transforms.spread)
+    before = known.transforms.spread
+    found = spread_factors(outcomes, coverage, before)
+    spread = SpreadFactors(
+        before.components ** (1.0 - share) * found.components**share,
+        before.unseen ** (1.0 - share) * found.unseen**share if unseen else before.unseen,
+    )
     return replace(known, transforms=replace(known.transforms, spread=spread))
 
 

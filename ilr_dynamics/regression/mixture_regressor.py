@@ -272,7 +272,15 @@ class MixtureRegressor(FittedMixture, Estimator):
             warn_caller(text, DoubtfulDataWarning)
 
     @one_blas_thread
-    def calibrate(self, X: ArrayLike, Y: ArrayLike, coverage: float = 0.95) -> Self:
+    def calibrate(
+        self,
+        X: ArrayLike,
+        Y: ArrayLike,
+        coverage: float = 0.95,
+        *,
+        share: float = 1.0,
+        unseen: bool = True,
+    ) -> Self:
         """
         Scale the spread so that intervals cover what they say on samples not learned.
 
@@ -289,18 +297,26 @@ class MixtureRegressor(FittedMixture, Estimator):
             Their outputs.
         coverage
             Share of the outputs that intervals of that coverage shall hold, between 0 and 1.
+        share
+            What these samples count against those of earlier calls, from 0 to 1: the factors
+            become weighted geometric means. 1: they alone count.
+        unseen
+            Whether to calibrate the unseen component too. Samples near the learned ones do not
+            tell how far off it is elsewhere.
 
         Raises
         ------
         InvalidDataError
             If the arrays are malformed.
         InvalidParameterError
-            If the coverage does not lie between 0 and 1.
+            If coverage or share are out of range.
         """
         self._check_fitted()
         check_coverage(coverage)
+        check_real(share, "share", at_least=0.0, at_most=1.0)
+        check_choice(unseen, "unseen", (True, False))
         X, Y, _ = check_training_data(X, Y, None, self.n_features_in_, self.n_outputs_)
-        self._know(calibrated(self._knowledge, X, Y, coverage))
+        self._know(calibrated(self._knowledge, X, Y, coverage, share, bool(unseen)))
         return self
 
     def save(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import warnings
 from dataclasses import replace
@@ -20,6 +21,7 @@ from ilr_dynamics.exceptions import (
 from ilr_dynamics.learning import learn, load_compatible_snapshot, read_samples
 from ilr_dynamics.learning.noted_warnings import noted_convergence
 from ilr_dynamics.regression import ILR
+from ilr_dynamics.regression.units.spread import SpreadFactors
 
 
 def test_first_recording_makes_a_model_that_explains_it(bag, arm_settings):
@@ -98,6 +100,22 @@ def test_update_that_is_worse_says_so_and_one_that_repeats_is_not(bag, arm_setti
     _, worse = learn(replace(samples, Y=wrong), arm_settings, model)
     assert [report.worse for report in (first, again, worse)] == [False, False, True]
     assert (np.array(worse.error_after) > worse.error_before).all()
+
+
+def test_intervals_are_calibrated_on_a_recording_before_it_is_learned(bag, arm_settings):
+    samples = read_samples(bag, arm_settings)
+    known, _ = learn(samples, arm_settings)
+    assert known.spread_factors_ == SpreadFactors()
+    # Torques that scatter more than the model thinks, by the same model.
+    noise = np.random.default_rng(0).normal(size=samples.Y.shape)
+    Y = samples.Y + 3.0 * known.predict(samples.X, return_std=True)[1] * noise
+    updated, _ = learn(replace(samples, Y=Y), arm_settings, known)
+    alone = copy.copy(known).calibrate(samples.X, Y).spread_factors_
+    assert alone.components > 2.0
+    # The first recording counts as one whose intervals were right.
+    expected = SpreadFactors(np.sqrt(alone.components), 1.0)
+    assert updated.spread_factors_.components == pytest.approx(expected.components, rel=1e-9)
+    assert updated.spread_factors_.unseen == 1.0
 
 
 def test_known_model_is_left_as_it_is(bag, record_motion, arm_settings):

@@ -1,5 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
+import copy
 from dataclasses import replace
 
 import numpy as np
@@ -150,6 +151,21 @@ def test_the_global_model_is_calibrated_on_samples_that_are_its_own():
     model.calibrate(X, Y + 100.0)
     assert model.spread_factors_.components == 1.0
     assert coverage(model, X, Y + 100.0) == pytest.approx(0.95, abs=0.01)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
+def test_a_share_makes_factors_geometric_means_and_may_spare_the_unseen_component(model, share):
+    X, Y = samples(500, 1, 0.3)
+    before = model.calibrate(*samples(500, 2)).spread_factors_
+    alone = copy.copy(model).calibrate(X, Y).spread_factors_
+    both = copy.copy(model).calibrate(X, Y, share=share).spread_factors_
+    spared = copy.copy(model).calibrate(X, Y, share=share, unseen=False).spread_factors_
+    expected = before.components ** (1.0 - share) * alone.components**share
+    assert both.components == pytest.approx(expected, rel=1e-12)
+    assert both.unseen == pytest.approx(before.unseen ** (1 - share) * alone.unseen**share)
+    assert spared == SpreadFactors(both.components, before.unseen)
+    with pytest.raises(InvalidParameterError, match="share"):
+        model.calibrate(X, Y, share=1.1)
 
 
 def test_factors_stay_through_learning_and_files_but_not_a_new_fit(model, tmp_path):
