@@ -11,7 +11,7 @@ import numpy as np
 
 from ilr_dynamics.arrays import FloatArray, IndexArray
 
-__all__ = ["Stretches", "decimate", "stretches"]
+__all__ = ["Stretches", "decimate", "decimate_band", "stretches"]
 
 
 @dataclass(frozen=True)
@@ -114,3 +114,28 @@ def decimate(
     extremes[filled, 0] = np.fmin.reduceat(values, start[filled])
     extremes[filled, 1] = np.fmax.reduceat(values, start[filled])
     return np.repeat(0.5 * (edges[1:] + edges[:-1]), 2), extremes.ravel()
+
+
+def decimate_band(
+    time: FloatArray, lower: FloatArray, upper: FloatArray, n_bins: int, begins: IndexArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """
+    Keep the outer ends of a band in each of many equal bins of time, as `decimate` does.
+
+    Parameters
+    ----------
+    time, lower, upper : ndarray of shape (n,)
+        Increasing times, s, and ends of the band.
+    n_bins, begins
+        As for `decimate`.
+
+    Returns
+    -------
+    time, lower, upper : ndarray
+    """
+    shown, low = decimate(time, lower, n_bins, begins)
+    _, high = decimate(time, upper, n_bins, begins)
+    if len(time) > 2 * n_bins:
+        # Pairs of the smallest and the largest value of a bin.
+        low, high = np.repeat(low[::2], 2), np.repeat(high[1::2], 2)
+    return shown, low, high

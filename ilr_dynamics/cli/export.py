@@ -13,22 +13,18 @@ import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.atomic_file import atomic_writer
+from ilr_dynamics.cli.judged_model import add_arm_options, described_arm, identified_dynamics
 from ilr_dynamics.cli.output_file import check_output_path
+from ilr_dynamics.cli.program import run_program
 from ilr_dynamics.cli.table import format_table
-from ilr_dynamics.exceptions import FileAccessError, IlrDynamicsError, RobotDescriptionError
+from ilr_dynamics.exceptions import FileAccessError
 from ilr_dynamics.regression import load_snapshot
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
-from ilr_dynamics.robot.arm_export import ArmExport, check_same_arm
-from ilr_dynamics.robot.description import (
-    DESCRIPTION_FOLDER,
-    STANDING,
-    RobotDescription,
-    load_description,
-)
+from ilr_dynamics.robot.arm_export import ArmExport
+from ilr_dynamics.robot.description import STANDING
 from ilr_dynamics.robot.export_mjcf import exported_mjcf
 from ilr_dynamics.robot.export_urdf import exported_urdf
 from ilr_dynamics.robot.export_yaml import exported_yaml
-from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 
 __all__ = ["main"]
 
@@ -58,17 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         Exit code: 0, or 1 after a message on stderr.
     """
-    parser = _parser()
-    options = parser.parse_args(arguments)
-    paths = {kind: path for kind in FORMATS if (path := getattr(options, kind))}
-    if not paths:
-        parser.error("nothing to write: expected --urdf, --mjcf or --yaml with a file")
-    try:
-        _export(options, paths)
-    except IlrDynamicsError as error:
-        print(f"export: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return run_program("export", _export, arguments)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -83,33 +69,24 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--yaml", metavar="FILE", help="all parameters, and the standard deviation of each"
     )
-    parser.add_argument(
-        "--robot",
-        metavar="ROBOT",
-        help="arm of the package or path of the URDF that the model was learned with; by default "
-        "the arm of the package that fits the model",
-    )
-    parser.add_argument(
-        "--tool-frame",
-        default="",
-        metavar="LINK",
-        help="link of the URDF whose origin is the tool point; by default the arm's end",
-    )
+    add_arm_options(parser)
     return parser
 
 
-def _export(options: argparse.Namespace, paths: dict[str, str]) -> None:
+def _export(arguments: Sequence[str] | None) -> None:
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    paths = {kind: path for kind in FORMATS if (path := getattr(options, kind))}
+    if not paths:
+        parser.error("nothing to write: expected --urdf, --mjcf or --yaml with a file")
     for path in paths.values():
         check_output_path(path, MARK.encode())
     if len({Path(path).resolve() for path in paths.values()}) < len(paths):
         raise FileAccessError("two files have one name; expected another for each format")
     model = load_snapshot(options.snapshot)
-    dynamics = _identified(model, options.snapshot)
+    dynamics = identified_dynamics(model, options.snapshot)
     gravity = model.metadata_.get("gravity", STANDING)
-    if options.robot:
-        description = load_description(options.robot, options.tool_frame, gravity)
-    else:
-        description = _of_package(dynamics, options.tool_frame, gravity)
+    description = described_arm(dynamics, options.robot, options.tool_frame, gravity)
     arm = ArmExport.of(dynamics, description)
     errors = torque_errors(arm, model)
     note = f"{MARK}: {description.name} as identified by {Path(options.snapshot).name}"
@@ -129,34 +106,6 @@ def _export(options: argparse.Namespace, paths: dict[str, str]) -> None:
     if not np.any(dynamics.gravity):
         print("\nThe driver compensates gravity: the exported arm is without it")
     print(f"\nwritten: {', '.join(paths.values())}")
-
-
-def _identified(model: MixtureRegressor, path: str) -> IdentifiedDynamics:
-    dynamics = model.global_model_
-    if not isinstance(dynamics, IdentifiedDynamics):
-        raise RobotDescriptionError(
-            f"the model {path} has no identified dynamics, as it was learned without the arm's "
-            "description; expected one learned with the parameter robot and "
-            "learning.identify_dynamics, or by train --robot"
-        )
-    return dynamics
-
-
-def _of_package(
-    dynamics: IdentifiedDynamics, tool_frame: str, gravity: Sequence[float]
-) -> RobotDescription:
-    """Description of the arm of the package that a model fits."""
-    for path in sorted(DESCRIPTION_FOLDER.glob("*.urdf")):
-        description = load_description(path.stem, gravity=gravity)
-        try:
-            check_same_arm(dynamics, description)
-        except RobotDescriptionError:
-            continue
-        return load_description(path.stem, tool_frame, gravity)
-    raise RobotDescriptionError(
-        f"no arm of the package fits the model's {dynamics.n_joints} joints; expected --robot "
-        "with the path of the URDF that it was learned with"
-    )
 
 
 def torque_errors(arm: ArmExport, model: MixtureRegressor) -> dict[str, FloatArray]:

@@ -13,9 +13,9 @@ from pathlib import Path
 from tqdm import tqdm
 
 from ilr_dynamics.cli.findings_table import format_findings
-from ilr_dynamics.cli.learning_options import add_learning_options, parse_learning_options
+from ilr_dynamics.cli.learning_options import add_bags, add_learning_options, parse_learning_options
 from ilr_dynamics.cli.output_file import check_output_path
-from ilr_dynamics.exceptions import IlrDynamicsError
+from ilr_dynamics.cli.program import run_program
 from ilr_dynamics.inspection import (
     Inspection,
     Severity,
@@ -24,6 +24,7 @@ from ilr_dynamics.inspection import (
     with_samples,
 )
 from ilr_dynamics.learning import LearningSettings
+from ilr_dynamics.recording import find_bags
 
 __all__ = ["main"]
 
@@ -46,27 +47,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Exit code: 0 if nothing is above info, 1 with warnings or errors, 2 if a recording or a
         file cannot be read or written.
     """
-    try:
-        options, settings = parse_learning_options(_parser(), arguments)
-        if options.html is not None:
-            # Without a report there is no need to load, or to install, Matplotlib.
-            from ilr_dynamics.cli.html_report import REPORT_MARK
-            from ilr_dynamics.cli.inspection_report import write_inspection_report
+    return run_program("inspect", _inspect, arguments, failed=UNREADABLE)
 
-            # Before the recordings are read, which may take minutes.
-            check_output_path(options.html, REPORT_MARK, options.bags)
-        inspections = _inspect(options.bags, settings)
-        if options.html is not None:
-            write_inspection_report(
-                options.html,
-                [
-                    with_model_torque(with_samples(inspection, settings), settings)
-                    for inspection in inspections
-                ],
-            )
-    except (IlrDynamicsError, OSError) as error:
-        print(f"inspect: {error}", file=sys.stderr)
-        return UNREADABLE
+
+def _inspect(arguments: Sequence[str] | None) -> int:
+    options, settings = parse_learning_options(_parser(), arguments)
+    bags = find_bags(options.bags)
+    if options.html is not None:
+        # Without a report there is no need to load, or to install, Matplotlib.
+        from ilr_dynamics.cli.html_report import REPORT_MARK
+        from ilr_dynamics.cli.inspection_report import write_inspection_report
+
+        # Before the recordings are read, which may take minutes.
+        check_output_path(options.html, REPORT_MARK, bags)
+    inspections = _inspections(bags, settings)
+    if options.html is not None:
+        write_inspection_report(
+            options.html,
+            [
+                with_model_torque(with_samples(inspection, settings), settings)
+                for inspection in inspections
+            ],
+        )
     if options.json:
         print(json.dumps([_to_json(inspection) for inspection in inspections]))
     else:
@@ -74,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return max(map(_status, inspections))
 
 
-def _inspect(bags: Sequence[str], settings: LearningSettings) -> list[Inspection]:
+def _inspections(bags: Sequence[str], settings: LearningSettings) -> list[Inspection]:
     """Inspect recordings, with a progress bar that also moves within a large recording."""
     inspections = []
     with tqdm(total=len(bags), desc="inspecting", bar_format=BAR, disable=None) as bar:
@@ -93,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="inspect",
         description="Check recordings before a model learns from them.",
     )
-    parser.add_argument("bags", nargs="+", metavar="BAG", help="folder or file of a rosbag2")
+    add_bags(parser)
     parser.add_argument("--html", type=Path, metavar="FILE", help="report with pictures to write")
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
     add_learning_options(parser)

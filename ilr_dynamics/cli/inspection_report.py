@@ -22,7 +22,7 @@ from ilr_dynamics.cli.inspection_figures import (
     draw_torques,
     draw_velocities,
 )
-from ilr_dynamics.cli.shown_text import printable, shortened
+from ilr_dynamics.cli.shown_text import printable, shortened, shown_name, shown_path
 from ilr_dynamics.inspection import Finding, Inspection, Severity
 from ilr_dynamics.recording import Recording, SampleSettings, describe_rejections
 
@@ -36,7 +36,7 @@ MIN_RANGE = SampleSettings().minimum_range
 # pictures, bytes. The pictures of seven joints take half a million.
 MAX_BYTES, PICTURES = 3_000_000, 900_000
 # Longest untrusted texts that are shown, in characters, and largest number of findings.
-LONGEST_NAME, LONGEST_PATH, LONGEST_TEXT, MAX_FINDINGS = 60, 200, 1000, 100
+LONGEST_TEXT, MAX_FINDINGS = 1000, 100
 UNKNOWN = "-"
 
 
@@ -62,7 +62,7 @@ def write_inspection_report(
     report = HtmlReport(TITLE)
     _summarise(report, inspections)
     for inspection in inspections:
-        report.heading(_path(inspection))
+        report.heading(shown_path(inspection.uri))
         report.paragraph(*_verdict(inspection))
         _show_findings(report, inspection)
         _show_recording(report, inspection)
@@ -96,7 +96,7 @@ def _recordings(count: int) -> str:
 def _summary(inspection: Inspection) -> list[object]:
     worst, recording = _worst(inspection), inspection.recording
     tone = Tone.GOOD if worst is Severity.INFO else TONES[worst]
-    found: list[object] = [_path(inspection), Mark(count_findings(inspection), tone)]
+    found: list[object] = [shown_path(inspection.uri), Mark(count_findings(inspection), tone)]
     if recording is None:
         return [*found, UNKNOWN, UNKNOWN, UNKNOWN]
     return [*found, _duration(recording), f"{1.0 / recording.period:.4g} Hz", _moved(recording)]
@@ -130,7 +130,7 @@ def _finding_row(finding: Finding) -> list[object]:
     return [
         Mark(str(finding.severity), TONES[finding.severity]),
         finding.kind,
-        _name(finding.joint) or "all",
+        shown_name(finding.joint) or "all",
         stretch_of_time(finding) or "throughout",
         shortened(printable(finding.text), LONGEST_TEXT),
         shortened(printable(finding.advice), LONGEST_TEXT),
@@ -232,7 +232,7 @@ def _joint_row(inspection: Inspection, recording: Recording, j: int) -> list[obj
     limits, speed = inspection.position_limits, _fastest(inspection, recording, j)
     width = None if limits is None else limits[j, 1] - limits[j, 0]
     return [
-        _name(recording.joint_names[j]),
+        shown_name(recording.joint_names[j]),
         low,
         high,
         _share(high - low, width),
@@ -263,7 +263,7 @@ def _share(value: float, limit: float | None) -> str:
 
 def _moved(recording: Recording) -> str:
     moved = np.ptp(recording.position, axis=0) >= MIN_RANGE
-    names = [_name(joint) for joint, yes in zip(recording.joint_names, moved, strict=True) if yes]
+    names = [shown_name(joint) for joint, yes in zip(recording.joint_names, moved, strict=True) if yes]
     if len(names) == len(moved):
         return "all" if len(names) > 1 else names[0]
     return ", ".join(names) or "none"
@@ -276,11 +276,3 @@ def _duration(recording: Recording) -> str:
 
 def _worst(inspection: Inspection) -> Severity:
     return inspection.worst if inspection.findings else Severity.INFO
-
-
-def _name(joint: str) -> str:
-    return shortened(printable(joint), LONGEST_NAME)
-
-
-def _path(inspection: Inspection) -> str:
-    return shortened(printable(inspection.uri), LONGEST_PATH)

@@ -13,11 +13,12 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ilr_dynamics.arrays import BoolArray, FloatArray
-from ilr_dynamics.cli.decimation import Stretches, decimate
+from ilr_dynamics.cli.decimation import Stretches, decimate, decimate_band
 from ilr_dynamics.cli.shown_text import picture_text
 
 __all__ = [
     "N_BINS",
+    "fill_over_time",
     "histogram_edges",
     "joint_panels",
     "legend_above",
@@ -105,6 +106,19 @@ def plot_over_time(
     # A motion too fast for the resolution fills an area: keep curves behind it visible.
     alpha = OPAQUE if len(time) <= len(shown[0]) else TRANSLUCENT
     axis.plot(*shown, lw=1.0, alpha=alpha, **style)
+
+
+def fill_over_time(
+    axis: Axes,
+    time: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    parts: Stretches,
+    **style: Any,
+) -> None:
+    """Fill a band over time, decimated and broken at gaps."""
+    shown = decimate_band(time, sound(lower), sound(upper), N_BINS, parts.begins)
+    axis.fill_between(*shown, lw=0.0, **style)
 
 
 def shade(

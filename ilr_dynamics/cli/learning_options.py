@@ -22,6 +22,7 @@ from ilr_dynamics.robot.description import load_description
 
 __all__ = [
     "DEFAULTS",
+    "add_bags",
     "add_learning_options",
     "add_recording_options",
     "given_parameters",
@@ -47,6 +48,16 @@ LEARNING_OPTIONS = {
     "--seed": "learning.random_state",
     **RECORDING_OPTIONS,
 }
+
+
+def add_bags(parser: argparse.ArgumentParser) -> None:
+    """Add recordings to a parser, as `find_bags` takes them."""
+    parser.add_argument(
+        "bags",
+        nargs="+",
+        metavar="BAG",
+        help="folder or file of a rosbag2, or a folder or a glob of such; ** is any folders",
+    )
 
 
 def add_recording_options(parser: argparse.ArgumentParser) -> None:

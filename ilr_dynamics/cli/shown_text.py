@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
-__all__ = ["picture_text", "printable", "shortened"]
+__all__ = ["picture_text", "printable", "shortened", "shown_name", "shown_path"]
 
 LEFT_OUT = "..."
+# Longest names of joints and paths of files that are shown, in characters.
+LONGEST_NAME, LONGEST_PATH = 60, 200
 
 
 def printable(text: object) -> str:
@@ -48,6 +50,16 @@ def shortened(text: str, length: int) -> str:
         return text
     tail = (length - len(LEFT_OUT)) // 2
     return text[: length - len(LEFT_OUT) - tail] + LEFT_OUT + text[len(text) - tail :]
+
+
+def shown_name(name: object) -> str:
+    """Return the name of a joint as it is shown: printable, and not too long for a table."""
+    return shortened(printable(name), LONGEST_NAME)
+
+
+def shown_path(path: object) -> str:
+    """Return the path of a file as it is shown."""
+    return shortened(printable(path), LONGEST_PATH)
 
 
 def picture_text(text: object, length: int) -> str:

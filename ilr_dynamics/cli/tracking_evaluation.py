@@ -4,16 +4,16 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from matplotlib.figure import Figure
 from rclpy.serialization import deserialize_message
 
-from ilr_dynamics.arrays import BoolArray, FloatArray
-from ilr_dynamics.cli.joint_panels import LONGEST_NAME
-from ilr_dynamics.cli.shown_text import picture_text, printable
+from ilr_dynamics.arrays import BoolArray
+from ilr_dynamics.cli.shown_text import printable
 from ilr_dynamics.cli.table import format_table
 from ilr_dynamics.cli.tracking_record import TrackingRecord
 from ilr_dynamics.exceptions import RecordingError
@@ -22,7 +22,15 @@ from ilr_dynamics.recording.bag import read_bag
 from ilr_dynamics.recording.message_collector import absolute_topic
 from ilr_dynamics_msgs.msg import ControllerState
 
-__all__ = ["Tracking", "draw_tracking", "read_tracking", "tracking_tables"]
+__all__ = [
+    "DEVIATIONS",
+    "Tracking",
+    "TrackingTable",
+    "add_report_topic",
+    "read_tracking",
+    "tracking_parts",
+    "tracking_tables",
+]
 
 # Half the width of a 95 % interval of a normal distribution, in standard deviations.
 DEVIATIONS = 1.96
@@ -37,8 +45,6 @@ PER_JOINT = (
 )
 # Memory of a report, bytes: Python's objects for its fields.
 REPORT_BYTES = 4000
-# Gap that a curve does not cross, in median intervals.
-GAP = 5.0
 
 
 @dataclass(frozen=True)
@@ -90,6 +96,16 @@ class _Reports:
             state = deserialize_message(message, ControllerState)
             if state.mode == ControllerState.TRACKING:
                 self.states.append(state)
+
+
+def add_report_topic(parser: argparse.ArgumentParser) -> None:
+    """Add the topic of the controller's reports to a parser."""
+    parser.add_argument(
+        "--controller-state",
+        default="/inverse_dynamics/controller_state",
+        metavar="TOPIC",
+        help="topic of the controller's reports (default: %(default)s)",
+    )
 
 
 def read_tracking(uri: str, topic: str) -> Tracking:
@@ -148,7 +164,15 @@ def read_tracking(uri: str, topic: str) -> Tracking:
     )
 
 
-def tracking_tables(tracking: Tracking) -> str:
+class TrackingTable(NamedTuple):
+    """How well one controller tracked: a line on all joints, and a row for each."""
+
+    title: str
+    header: list[str]
+    rows: list[list[object]]
+
+
+def tracking_parts(tracking: Tracking) -> list[TrackingTable]:
     """
     Return a table for each controller: errors, torques, trust and coverage of each joint.
 
@@ -164,7 +188,7 @@ def tracking_tables(tracking: Tracking) -> str:
         header = ["joint", "rms error [rad]", "largest [rad]", "feed-forward [Nm]", "PD [Nm]"]
         header += ["PD share"] + (["in 95% interval"] if learned else [])
         covered = _covered(record)[rows].mean(axis=0)
-        table = [
+        table: list[list[object]] = [
             [
                 printable(joint),
                 float(np.sqrt(np.mean(error[:, k] ** 2))),
@@ -180,56 +204,19 @@ def tracking_tables(tracking: Tracking) -> str:
         if learned:
             gate = record.gate[rows]
             text += f", gate {gate.mean():.2f} (smallest {gate.min():.2f})"
-        parts.append(f"{text}\n\n{format_table(header, table)}")
-    return "\n\n".join(parts)
+        parts.append(TrackingTable(text, header, table))
+    return parts
+
+
+def tracking_tables(tracking: Tracking) -> str:
+    """Return `tracking_parts` as text for a terminal."""
+    return "\n\n".join(
+        f"{part.title}\n\n{format_table(part.header, part.rows)}"
+        for part in tracking_parts(tracking)
+    )
 
 
 def _covered(record: TrackingRecord) -> BoolArray:
     """Whether each commanded torque (n, n_joints) lies in the predicted interval."""
     away = np.abs(record.commanded - record.feedforward)
     return np.asarray(away <= DEVIATIONS * record.predicted_std)
-
-
-def draw_tracking(tracking: Tracking) -> Figure:
-    """Return a figure with errors and torques of each joint, and the gate, over time."""
-    record, n = tracking.record, len(tracking.joint_names)
-    figure = Figure(figsize=(12.0, 2.0 * n + 2.5), layout="constrained")
-    axes = figure.subplots(n + 1, 2, sharex=True, squeeze=False)
-    time = _broken(record.time, record.time)
-    error = 1e3 * (record.desired - record.measured)
-    for k, joint in enumerate(tracking.joint_names):
-        left, right = axes[k]
-        name = picture_text(joint, LONGEST_NAME)
-        left.plot(time, _broken(record.time, error[:, k]), color="tab:orange", lw=1.0)
-        left.set_ylabel(f"{name} error [mrad]")
-        mean, half = record.feedforward[:, k], DEVIATIONS * record.predicted_std[:, k]
-        low, high = (_broken(record.time, mean + sign * half) for sign in (-1.0, 1.0))
-        right.fill_between(time, low, high, alpha=0.25, lw=0, label="95 % interval")
-        for values, colour, label in (
-            (record.commanded, "black", "commanded"),
-            (record.feedforward, "tab:blue", "feed-forward"),
-            (record.pd, "tab:orange", "PD"),
-        ):
-            right.plot(time, _broken(record.time, values[:, k]), color=colour, lw=1.0, label=label)
-        right.set_ylabel(f"{name} [Nm]")
-    left, right = axes[n]
-    left.plot(time, _broken(record.time, record.gate), color="tab:green", lw=1.0)
-    left.set_ylabel("gate")
-    left.set_ylim(-0.05, 1.05)
-    right.plot(time, _broken(record.time, 1e3 * record.loop_time), color="tab:grey", lw=1.0)
-    right.set_ylabel("loop time [ms]")
-    for axis in axes[n]:
-        axis.set_xlabel("time [s]")
-    for axis in axes.flat:
-        axis.grid(alpha=0.3)
-    figure.legend(*axes[0, 1].get_legend_handles_labels(), ncols=4, loc="outside upper center")
-    return figure
-
-
-def _broken(time: FloatArray, values: FloatArray) -> FloatArray:
-    """Return values (n,) with NaN where a gap in the time begins, so that no line crosses it."""
-    steps = np.diff(time)
-    if not len(steps):
-        return values
-    gaps = np.flatnonzero(steps > GAP * np.median(steps)) + 1
-    return np.insert(values.astype(float), gaps, np.nan)

@@ -8,63 +8,16 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
-from ilr_dynamics.cli.learning_options import add_learning_options, parse_learning_options
-from ilr_dynamics.cli.stage_bar import StageBar
+from ilr_dynamics.cli.learning_options import add_bags, add_learning_options, parse_learning_options
+from ilr_dynamics.cli.program import run_program
+from ilr_dynamics.cli.progress_bar import ProgressBar
 from ilr_dynamics.cli.table import format_table
-from ilr_dynamics.exceptions import IlrDynamicsError, LearnerError, SnapshotError
-from ilr_dynamics.learning import LearningReport, LearningSettings
+from ilr_dynamics.exceptions import LearnerError, SnapshotError
+from ilr_dynamics.learning import LearningReport
 from ilr_dynamics.learning.training import Training, learn_recordings, prepare_training
 
 __all__ = ["main"]
-
-# With the time that the stage still takes.
-BAR = " {bar} {remaining} left"
-INTERRUPTED = 130
-"""Exit code of a program that Ctrl-C ended, as shells have it."""
-
-
-class ProgressBar:
-    """Progress bars, one per stage of learning."""
-
-    def __init__(self) -> None:
-        self._bar: StageBar | None = None
-        self._stage = ""
-
-    def __call__(self, stage: str, fraction: float, lower_bound: float) -> None:
-        """Show the progress of a stage (`learning.Progress`)."""
-        if self._bar is None or stage != self._stage:
-            self._finish()
-            self._stage = stage
-            self._bar = StageBar(
-                f"{stage:10}", sys.stderr, total=100, count="{percentage:3.0f}%", bar=BAR
-            )
-        self._bar(100.0 * fraction)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close the last bar as it is."""
-        if kind is None:
-            self._finish()
-        elif self._bar is not None:
-            self._bar.close()
-
-    def _finish(self) -> None:
-        """Complete the bar of a stage, as learning may converge before its last iteration."""
-        if self._bar is not None:
-            self._bar(100.0)
-            self._bar.close()
-            self._bar = None
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """
@@ -80,29 +33,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         Exit code: 0, or 1 after a message on stderr, or 130 if a person interrupted it.
     """
-    try:
-        _train(*parse_learning_options(_parser(), arguments))
-    except IlrDynamicsError as error:
-        print(f"train: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print(
-            "train: interrupted; the same command goes on after what was learned", file=sys.stderr
-        )
-        return INTERRUPTED
-    return 0
+    interrupted = "interrupted; the same command goes on after what was learned"
+    return run_program("train", _train, arguments, interrupted=interrupted)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="train", description="Learn the inverse dynamics of an arm from its recordings."
     )
-    parser.add_argument(
-        "bags",
-        nargs="+",
-        metavar="BAG",
-        help="folder or file of a rosbag2, or a folder or a glob of such; ** is any folders",
-    )
+    add_bags(parser)
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="snapshot to write")
     parser.add_argument("--snapshot", metavar="FILE", help="model to update")
     parser.add_argument(
@@ -119,7 +58,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _train(options: argparse.Namespace, settings: LearningSettings) -> None:
+def _train(arguments: Sequence[str] | None) -> None:
+    options, settings = parse_learning_options(_parser(), arguments)
     output = Path(options.output)
     if not output.parent.is_dir():
         raise SnapshotError(f"there is no folder {output.parent}; expected one for {output.name}")

@@ -370,6 +370,21 @@ class IdentifiedDynamics(GlobalModel):
         return std
 
     @property
+    def prior_parameter_std(self) -> FloatArray:
+        """Standard deviations (P,) of the parameters before any sample, as torques scale them."""
+        return np.asarray(1.0 / np.sqrt(self._prior[1]))
+
+    @property
+    def joint_parameters(self) -> FloatArray:
+        """Expected parameters (n, C) of each joint's columns."""
+        return self._posterior.of_joints
+
+    @property
+    def joint_covariances(self) -> FloatArray:
+        """Covariances (n, C, C) of the parameters of each joint's columns."""
+        return self._posterior.covariance
+
+    @property
     def parameter_precision(self) -> FloatArray:
         """
         Precision (P, P) of the parameters by prior and samples.

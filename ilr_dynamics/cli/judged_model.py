@@ -1,0 +1,253 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Model that is judged by recordings: the arm that its metadata name, and what it predicts."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ilr_dynamics.cli.learning_options import DEFAULTS, add_bags, given_parameters
+from ilr_dynamics.exceptions import RobotDescriptionError, SnapshotError
+from ilr_dynamics.inspection.inspect_recording import with_continuous_joints
+from ilr_dynamics.learning import LearningSettings, load_compatible_snapshot, read_samples
+from ilr_dynamics.learning.learn import Progress, ignore_progress
+from ilr_dynamics.nodes.settings import command_topic
+from ilr_dynamics.recording import Samples, SampleSettings
+from ilr_dynamics.recording.bag_metadata import STORAGE_SUFFIXES
+from ilr_dynamics.regression import load_snapshot
+from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
+from ilr_dynamics.robot.arm_export import check_same_arm
+from ilr_dynamics.robot.description import (
+    DESCRIPTION_FOLDER,
+    STANDING,
+    RobotDescription,
+    load_description,
+)
+from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
+
+__all__ = [
+    "JudgedModel",
+    "add_arm_options",
+    "add_model_and_bags",
+    "described_arm",
+    "identified_dynamics",
+    "model_and_bags",
+]
+
+SNAPSHOT_SUFFIX = ".npz"
+
+
+@dataclass(frozen=True)
+class JudgedModel:
+    """
+    Model with the arm that it is of.
+
+    Attributes
+    ----------
+    path : str
+        Its file.
+    model : MixtureRegressor
+    settings : LearningSettings
+        Joints and topics by which recordings are read.
+    """
+
+    path: str
+    model: MixtureRegressor
+    settings: LearningSettings
+
+    @classmethod
+    def load(cls, path: str, options: argparse.Namespace) -> JudgedModel:
+        """
+        Load a model.
+
+        Parameters
+        ----------
+        path : str
+            Snapshot.
+        options : argparse.Namespace
+            Options of `add_recording_options`.
+
+        Raises
+        ------
+        SnapshotError
+            If it cannot be read or names no arm.
+        InvalidParameterError
+            If an option is out of range.
+        """
+        metadata = load_snapshot(path).metadata_
+        if "joint_names" not in metadata or "driver_compensates_gravity" not in metadata:
+            raise SnapshotError(
+                f"the snapshot {path} has {list(metadata) or 'nothing'} about its arm; "
+                "expected joint_names and driver_compensates_gravity"
+            )
+        values = {**DEFAULTS, **given_parameters(options)}
+        settings = LearningSettings(
+            joint_names=tuple(metadata["joint_names"]),
+            driver_compensates_gravity=metadata["driver_compensates_gravity"],
+            gravity=tuple(metadata.get("gravity", STANDING)),
+            state_topic=values["learning.state_topic"],
+            command_topic=command_topic(values),
+            prefix=values["prefix"],
+            samples=SampleSettings(sample_rate=values["learning.sample_rate"] or None),
+        )
+        return cls(path, load_compatible_snapshot(path, settings), settings)
+
+    @property
+    def dynamics(self) -> IdentifiedDynamics | None:
+        """Identified dynamics; None if it was learned without the arm's description."""
+        found = self.model.global_model_
+        return found if isinstance(found, IdentifiedDynamics) else None
+
+    def samples(
+        self,
+        bag: str,
+        description: RobotDescription | None = None,
+        progress: Progress = ignore_progress,
+    ) -> Samples:
+        """
+        Read the samples of a recording as they are learned from.
+
+        Parameters
+        ----------
+        bag : str
+            Folder or file of a rosbag2.
+        description : RobotDescription, optional
+            The arm, whose continuous joints may wrap.
+        progress : Progress
+            Callback for progress.
+
+        Raises
+        ------
+        RecordingError
+            If it cannot be read, lacks joints, or has too few usable states.
+        """
+        return read_samples(bag, with_continuous_joints(self.settings, description), progress)
+
+
+    def check_same_robot(self, other: JudgedModel) -> None:
+        """
+        Check that another model is of the same robot.
+
+        Raises
+        ------
+        SnapshotError
+            If its joints or its gravity are others.
+        """
+        for name in ("joint_names", "driver_compensates_gravity", "gravity"):
+            found, expected = (getattr(model.settings, name) for model in (other, self))
+            if found != expected:
+                raise SnapshotError(
+                    f"the snapshot {other.path} is for {name} = {found}; expected {expected}, as "
+                    f"{self.path} has"
+                )
+
+    def check_joints(self, description: RobotDescription) -> None:
+        """
+        Check that a description has as many joints as the model.
+
+        Raises
+        ------
+        RobotDescriptionError
+            If it has more or less.
+        """
+        found, expected = description.n_joints, len(self.settings.joint_names)
+        if found != expected:
+            raise RobotDescriptionError(
+                f"{description.urdf_path}: {found} joints, expected {expected} as the model "
+                f"{self.path} has"
+            )
+
+
+def add_model_and_bags(parser: argparse.ArgumentParser) -> None:
+    """Add a model, which may be left out, and recordings to a parser."""
+    parser.add_argument("snapshot", nargs="?", metavar="MODEL", help="model, as .npz file")
+    add_bags(parser)
+
+
+def model_and_bags(options: argparse.Namespace) -> tuple[str | None, list[str]]:
+    """Tell a model from recordings: without a model, the first of several is a recording."""
+    first = options.snapshot
+    if first is None or _may_be_model(Path(first)):
+        return first, options.bags
+    return None, [first, *options.bags]
+
+
+def _may_be_model(path: Path) -> bool:
+    """Whether it is called a model, or is a file that is no recording's."""
+    is_other_file = path.is_file() and path.suffix not in STORAGE_SUFFIXES
+    return path.suffix == SNAPSHOT_SUFFIX or is_other_file
+
+
+def add_arm_options(parser: argparse.ArgumentParser) -> None:
+    """Add the description that a model was learned with to a parser."""
+    parser.add_argument(
+        "--robot",
+        metavar="ROBOT",
+        help="arm of the package or path of the URDF that the model was learned with; by default "
+        "the arm of the package that fits the model",
+    )
+    parser.add_argument(
+        "--tool-frame",
+        default="",
+        metavar="LINK",
+        help="link of the URDF whose origin is the tool point; by default the arm's end",
+    )
+
+
+def identified_dynamics(model: MixtureRegressor, path: str) -> IdentifiedDynamics:
+    """
+    Return the identified dynamics of a model.
+
+    Raises
+    ------
+    RobotDescriptionError
+        If it has none.
+    """
+    dynamics = model.global_model_
+    if not isinstance(dynamics, IdentifiedDynamics):
+        raise RobotDescriptionError(
+            f"the model {path} has no identified dynamics, as it was learned without the arm's "
+            "description; expected one learned with the parameter robot and "
+            "learning.identify_dynamics, or by train --robot"
+        )
+    return dynamics
+
+
+def described_arm(
+    dynamics: IdentifiedDynamics, robot: str | None, tool_frame: str, gravity: Sequence[float]
+) -> RobotDescription:
+    """
+    Load the description that dynamics were identified with.
+
+    Parameters
+    ----------
+    dynamics : IdentifiedDynamics
+    robot, tool_frame : str
+        Values of the options of `add_arm_options`. Without a robot it is the arm of the package
+        that fits.
+    gravity : sequence of float
+        As for `load_description`.
+
+    Raises
+    ------
+    RobotDescriptionError
+        If it cannot be loaded, is that of another arm, or no arm of the package fits.
+    """
+    if robot:
+        description = load_description(robot, tool_frame, gravity)
+        check_same_arm(dynamics, description)
+        return description
+    for path in sorted(DESCRIPTION_FOLDER.glob("*.urdf")):
+        description = load_description(path.stem, gravity=gravity)
+        try:
+            check_same_arm(dynamics, description)
+        except RobotDescriptionError:
+            continue
+        return load_description(path.stem, tool_frame, gravity)
+    raise RobotDescriptionError(
+        f"no arm of the package fits the model's {dynamics.n_joints} joints; expected --robot "
+        "with the path of the URDF that it was learned with"
+    )
