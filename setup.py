@@ -17,6 +17,7 @@ EXECUTABLES = {
     "evaluate": "cli.evaluate:main",
     "inspect": "cli.inspect_recordings:main",
     "export": "cli.export:main",
+    "report": "cli.report:main",
     "demo": "cli.demo:main",
 }
 

@@ -67,18 +67,14 @@ def _evaluate(arguments: Sequence[str] | None) -> None:
     snapshot, patterns = model_and_bags(options)
     if snapshot is None:
         bags = find_bags(patterns)
-        tables = [
-            tracking_tables(read_tracking(bag, options.controller_state)) for bag in bags
-        ]
+        tables = [tracking_tables(read_tracking(bag, options.controller_state)) for bag in bags]
     else:
         judged = JudgedModel.load(snapshot, options)
         bags = find_bags(patterns)
-        recordings = [
-            JudgedRecording.of(bag, judged.samples(bag), judged.model) for bag in bags
-        ]
+        recordings = [JudgedRecording.of(bag, judged.samples(bag), judged.model) for bag in bags]
         tables = [_table([recording]) for recording in recordings]
         if len(bags) > 1:
-            bags = [*bags, f"all {len(bags)}; in the worst seconds: the number of the recording"]
+            bags = [*bags, f"all {len(bags)} recordings"]
             tables.append(_table(recordings))
     if len(bags) == 1:
         print(*tables)

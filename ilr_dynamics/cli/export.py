@@ -86,7 +86,7 @@ def _export(arguments: Sequence[str] | None) -> None:
     model = load_snapshot(options.snapshot)
     dynamics = identified_dynamics(model, options.snapshot)
     gravity = model.metadata_.get("gravity", STANDING)
-    description = described_arm(dynamics, options.robot, options.tool_frame, gravity)
+    description = described_arm(dynamics, options.arm, options.tool_frame, gravity)
     arm = ArmExport.of(dynamics, description)
     errors = torque_errors(arm, model)
     note = f"{MARK}: {description.name} as identified by {Path(options.snapshot).name}"

@@ -32,9 +32,12 @@ REPORT_MARK = b"<!-- report of ilr_dynamics -->"
 PIXELS_PER_INCH = 100
 # Screens of phones have two pixels and more where a page counts one.
 SHARPNESS = 2
-N_COLOURS = 64
+# Colours of a picture of lines, and of one of shades: with few the file has a third of the size.
+N_COLOURS, N_SHADES = 64, 256
 # Cells with more characters are texts, which break into lines of a readable length.
 LONG_CELL = 24
+# Level of the headings that the contents list.
+SECTION = 2
 
 # Escaped texts cannot do what this forbids: it also holds for mistakes in the escaping.
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
@@ -66,6 +69,8 @@ th { color: var(--faint); font-weight: 600; }
   .cards td::before { content: attr(data-title) ": "; color: var(--faint); }
   .cards td:empty { display: none; }
 }
+nav { margin: 1rem 0; } nav a { margin-right: 1.2rem; color: var(--note); }
+summary { cursor: pointer; color: var(--note); }
 .good { color: var(--good); } .note { color: var(--note); } .warning { color: var(--warning); }
 .error { color: var(--error); }
 .good, .note, .warning, .error { font-weight: 600; }
@@ -125,7 +130,8 @@ class HtmlReport:
             f"<title>{shown}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
             f"<h1>{shown}</h1>\n"
         ]
-        self._n_bytes = len(self._parts[0])
+        self._n_bytes = len(self._parts[0].encode("utf-8"))
+        self._sections: list[str] = []
 
     @property
     def n_bytes(self) -> int:
@@ -145,7 +151,11 @@ class HtmlReport:
         """
         if level not in range(2, 7):
             raise ValueError(f"level is {level}; expected 2 to 6")
-        self._add(f"<h{level}>{_escaped(text)}</h{level}>\n")
+        shown, place = _escaped(text), ""
+        if level == SECTION:
+            self._sections.append(shown)
+            place = f' id="section-{len(self._sections)}"'
+        self._add(f"<h{level}{place}>{shown}</h{level}>\n")
 
     def paragraph(self, text: str, tone: Tone | None = None) -> None:
         """
@@ -162,7 +172,11 @@ class HtmlReport:
         self._add(f"<p{attribute}>{_escaped(text)}</p>\n")
 
     def table(
-        self, header: Sequence[str], rows: Sequence[Sequence[object]], label: str = "table"
+        self,
+        header: Sequence[str],
+        rows: Sequence[Sequence[object]],
+        label: str = "table",
+        folded: str = "",
     ) -> None:
         """
         Add a table.
@@ -179,6 +193,8 @@ class HtmlReport:
             three significant digits; a `Mark` has its colour; others are shown by `str`.
         label : str
             Description of the table for screen readers.
+        folded : str
+            What to click on to see the table; empty: it is always seen.
         """
         titles = "".join(f'<th scope="col">{_escaped(title)}</th>' for title in header)
         lines = []
@@ -188,14 +204,17 @@ class HtmlReport:
             lines.append(f"<tr>{''.join(map(_cell, row, header))}</tr>\n")
         has_texts = any(_is_long(value) for row in rows for value in row)
         # A table must be focusable to be scrolled by keyboard.
+        begin = f"<details>\n<summary>{_escaped(folded)}</summary>\n" if folded else ""
         self._add(
-            f'<div class="table{" cards" if has_texts else ""}" role="region" tabindex="0" '
+            f'{begin}<div class="table{" cards" if has_texts else ""}" role="region" tabindex="0" '
             f'aria-label="{_escaped(label)}">\n'
             f"<table>\n<thead><tr>{titles}</tr></thead>\n<tbody>\n{''.join(lines)}</tbody>\n"
-            "</table>\n</div>\n"
+            f"</table>\n</div>\n{'</details>' if folded else ''}\n"
         )
 
-    def picture(self, figure: Figure, caption: str, alt: str = "") -> None:
+    def picture(
+        self, figure: Figure, caption: str, alt: str = "", *, shades: bool = False
+    ) -> None:
         """
         Add a figure; figures are placed side by side where there is room.
 
@@ -208,8 +227,10 @@ class HtmlReport:
             Caption below the figure.
         alt : str
             Description for screen readers; the caption if empty.
+        shades : bool
+            Whether colours mean numbers, so that many are needed.
         """
-        data = base64.b64encode(_png(figure)).decode("ascii")
+        data = base64.b64encode(_png(figure, N_SHADES if shades else N_COLOURS)).decode("ascii")
         width, height = (round(PIXELS_PER_INCH * inches) for inches in figure.get_size_inches())
         self._add(
             f'<figure>\n<img width="{width}" height="{height}" alt="{_escaped(alt or caption)}" '
@@ -232,7 +253,9 @@ class HtmlReport:
             If it cannot be written, lies in a recording, or is no report (`check_output_path`).
         """
         check_output_path(path, REPORT_MARK)
-        page = "".join([*self._parts, "</main>\n</body>\n</html>\n"])
+        page = "".join(
+            [self._parts[0], self._contents(), *self._parts[1:], "</main>\n</body>\n</html>\n"]
+        )
         try:
             with atomic_writer(path) as file:
                 file.write(page.encode("utf-8"))
@@ -242,6 +265,16 @@ class HtmlReport:
                 f"the report {os.fspath(path)!r} cannot be written ({error}); expected a file in "
                 "an existing folder"
             ) from error
+
+    def _contents(self) -> str:
+        """Links to the sections, if there are several."""
+        if len(self._sections) < 2:
+            return ""
+        links = "\n".join(
+            f'<a href="#section-{number}">{shown}</a>'
+            for number, shown in enumerate(self._sections, start=1)
+        )
+        return f'<nav aria-label="sections">\n{links}\n</nav>\n'
 
     def _add(self, part: str) -> None:
         self._parts.append(part)
@@ -268,7 +301,7 @@ def _cell(value: object, title: str) -> str:
     return f"{start}{attribute}>{_escaped(value)}</td>"
 
 
-def _png(figure: Figure) -> bytes:
+def _png(figure: Figure, n_colours: int) -> bytes:
     canvas = FigureCanvasAgg(figure)
     figure.set_dpi(SHARPNESS * PIXELS_PER_INCH)
     with warnings.catch_warnings():
@@ -277,6 +310,5 @@ def _png(figure: Figure) -> bytes:
         canvas.draw()
     image = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
     file = io.BytesIO()
-    # With few colours the file has a third of the size.
-    image.quantize(N_COLOURS, Image.Quantize.MAXCOVERAGE).save(file, format="png")
+    image.quantize(n_colours, Image.Quantize.MAXCOVERAGE).save(file, format="png")
     return file.getvalue()

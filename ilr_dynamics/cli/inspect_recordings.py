@@ -13,7 +13,11 @@ from pathlib import Path
 from tqdm import tqdm
 
 from ilr_dynamics.cli.findings_table import format_findings
-from ilr_dynamics.cli.learning_options import add_bags, add_learning_options, parse_learning_options
+from ilr_dynamics.cli.learning_options import (
+    add_bags,
+    add_learning_options,
+    parse_learning_options,
+)
 from ilr_dynamics.cli.output_file import check_output_path
 from ilr_dynamics.cli.program import run_program
 from ilr_dynamics.inspection import (

@@ -263,7 +263,9 @@ def _share(value: float, limit: float | None) -> str:
 
 def _moved(recording: Recording) -> str:
     moved = np.ptp(recording.position, axis=0) >= MIN_RANGE
-    names = [shown_name(joint) for joint, yes in zip(recording.joint_names, moved, strict=True) if yes]
+    names = [
+        shown_name(joint) for joint, yes in zip(recording.joint_names, moved, strict=True) if yes
+    ]
     if len(names) == len(moved):
         return "all" if len(names) > 1 else names[0]
     return ", ".join(names) or "none"

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,6 @@ from ilr_dynamics.cli.learning_options import DEFAULTS, add_bags, given_paramete
 from ilr_dynamics.exceptions import RobotDescriptionError, SnapshotError
 from ilr_dynamics.inspection.inspect_recording import with_continuous_joints
 from ilr_dynamics.learning import LearningSettings, load_compatible_snapshot, read_samples
-from ilr_dynamics.learning.learn import Progress, ignore_progress
 from ilr_dynamics.nodes.settings import command_topic
 from ilr_dynamics.recording import Samples, SampleSettings
 from ilr_dynamics.recording.bag_metadata import STORAGE_SUFFIXES
@@ -105,7 +104,7 @@ class JudgedModel:
         self,
         bag: str,
         description: RobotDescription | None = None,
-        progress: Progress = ignore_progress,
+        progress: Callable[[float], None] = lambda share: None,
     ) -> Samples:
         """
         Read the samples of a recording as they are learned from.
@@ -116,16 +115,16 @@ class JudgedModel:
             Folder or file of a rosbag2.
         description : RobotDescription, optional
             The arm, whose continuous joints may wrap.
-        progress : Progress
-            Callback for progress.
+        progress : callable
+            Called with the share that is done.
 
         Raises
         ------
         RecordingError
             If it cannot be read, lacks joints, or has too few usable states.
         """
-        return read_samples(bag, with_continuous_joints(self.settings, description), progress)
-
+        settings = with_continuous_joints(self.settings, description)
+        return read_samples(bag, settings, lambda stage, share, bound: progress(share))
 
     def check_same_robot(self, other: JudgedModel) -> None:
         """
@@ -185,6 +184,7 @@ def add_arm_options(parser: argparse.ArgumentParser) -> None:
     """Add the description that a model was learned with to a parser."""
     parser.add_argument(
         "--robot",
+        dest="arm",
         metavar="ROBOT",
         help="arm of the package or path of the URDF that the model was learned with; by default "
         "the arm of the package that fits the model",

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,10 +21,12 @@ from ilr_dynamics.cli.torque_errors import (
 from ilr_dynamics.recording import Samples
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 
-__all__ = ["COVERAGE", "UNKNOWN", "JudgedRecording", "error_table", "errors_of"]
+__all__ = ["COVERAGE", "UNKNOWN", "JudgedRecording", "covered", "error_table", "errors_of"]
 
 COVERAGE = 0.95
 UNKNOWN = "-"
+# Samples whose intervals are computed at a time.
+BLOCK_ROWS = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +53,21 @@ class JudgedRecording:
     upper: FloatArray
 
     @classmethod
-    def of(cls, uri: str, samples: Samples, model: MixtureRegressor) -> JudgedRecording:
-        """Predict the torques of samples."""
+    def of(
+        cls,
+        uri: str,
+        samples: Samples,
+        model: MixtureRegressor,
+        progress: Callable[[float], None] = lambda share: None,
+    ) -> JudgedRecording:
+        """Predict the torques of samples, with calls of a callback for the share that is done."""
         mean = np.asarray(model.predict(samples.X))
-        return cls(uri, samples, mean, *model.predict_interval(samples.X, COVERAGE))
+        lower, upper = np.empty_like(mean), np.empty_like(mean)
+        for begin in range(0, samples.n_used, BLOCK_ROWS):
+            rows = slice(begin, begin + BLOCK_ROWS)
+            lower[rows], upper[rows] = model.predict_interval(samples.X[rows], COVERAGE)
+            progress(min(rows.stop, samples.n_used) / samples.n_used)
+        return cls(uri, samples, mean, lower, upper)
 
 
 def errors_of(recordings: Sequence[JudgedRecording]) -> TorqueErrors:
@@ -63,6 +76,15 @@ def errors_of(recordings: Sequence[JudgedRecording]) -> TorqueErrors:
         [recording.samples.time for recording in recordings],
         [recording.samples.Y for recording in recordings],
         [recording.mean for recording in recordings],
+    )
+
+
+def covered(recordings: Sequence[JudgedRecording]) -> FloatArray:
+    """Share (n,) of the torques of recordings that lie in their intervals."""
+    return covered_share(
+        np.concatenate([recording.samples.Y for recording in recordings]),
+        np.concatenate([recording.lower for recording in recordings]),
+        np.concatenate([recording.upper for recording in recordings]),
     )
 
 
@@ -82,11 +104,7 @@ def error_table(recordings: Sequence[JudgedRecording]) -> tuple[list[str], list[
         One for each joint, and one for all.
     """
     errors = errors_of(recordings)
-    covered = covered_share(
-        np.concatenate([recording.samples.Y for recording in recordings]),
-        np.concatenate([recording.lower for recording in recordings]),
-        np.concatenate([recording.upper for recording in recordings]),
-    )
+    shares = covered(recordings)
     joints = recordings[0].samples.joint_names
     several = len(recordings) > 1
     rows: list[list[object]] = [
@@ -96,15 +114,15 @@ def error_table(recordings: Sequence[JudgedRecording]) -> tuple[list[str], list[
             _number(float(errors.normalized[k])),
             errors.worst[k].rms,
             _when(errors.worst[k], several),
-            f"{covered[k]:.1%}",
+            f"{shares[k]:.1%}",
         ]
         for k, joint in enumerate(joints)
     ]
     worst = max(errors.worst, key=lambda second: second.rms)
     mean = _number(float(np.mean(errors.normalized)))
-    found = [errors.total_rms, mean, worst.rms, _when(worst, several), f"{covered.mean():.1%}"]
+    found = [errors.total_rms, mean, worst.rms, _when(worst, several), f"{shares.mean():.1%}"]
     rows.append(["all", *found])
-    header = ["joint", "rms error [Nm]", "nMSE", "worst second [Nm]", "from"]
+    header = ["joint", "rms error [Nm]", "nMSE", "worst second [Nm]", "begins at"]
     return [*header, f"in {COVERAGE:.0%} interval"], rows
 
 
@@ -113,5 +131,5 @@ def _number(value: float) -> float | str:
 
 
 def _when(second: WorstSecond, several: bool) -> str:
-    place = f" of {second.recording + 1}" if several else ""
+    place = f" in no. {second.recording + 1}" if several else ""
     return f"{second.begin:.2f} s{place}"

@@ -5,12 +5,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, PercentFormatter
 from scipy.stats import binned_statistic_2d
 
 from ilr_dynamics.arrays import FloatArray
@@ -27,20 +29,41 @@ from ilr_dynamics.cli.torque_errors import WINDOW, WorstSecond
 from ilr_dynamics.cli.workspace_doubt import WorkspaceDoubt
 from ilr_dynamics.robot.friction_curves import FrictionCurves
 
-__all__ = ["draw_friction", "draw_torques", "draw_workspace", "draw_worst_seconds"]
+__all__ = ["View", "draw_friction", "draw_torques", "draw_workspace", "draw_worst_seconds"]
 
-MEASURED, PREDICTED, FORMER = "black", "tab:blue", "tab:orange"
-BAND: dict[str, Any] = {"color": PREDICTED, "alpha": 0.3}
+MEASURED, PREDICTED, FORMER = "black", "tab:red", "tab:blue"
+BAND: dict[str, Any] = {"color": PREDICTED, "alpha": 0.25}
 # Half the width of a 95 % interval of a normal distribution, in standard deviations.
 DEVIATIONS = 1.96
 # Longest time between neighbours that is not a gap, in periods.
 MAX_GAP = 3.5
 # What is shown before and after the worst second, s.
 AROUND = 0.5
-# Of the views of the workspace: fields of the larger side, and range of the colours.
-N_FIELDS = 32
-COLOURS = LogNorm(1e-3, 1e-1)
-VIEW_WIDTH, VIEW_HEIGHT = 4.0, 6.6
+# Of the views of the workspace: size in inches, fields of the larger side, steps of the colours,
+# share of the doubts on either side that may lie beyond them, and least one of interest.
+VIEW_SIZE = (4.0, 4.4)
+N_FIELDS = 25
+STEPS = (1.0, 2.0, 5.0)
+OUTER = (0.02, 0.98)
+LEAST_DOUBT = 1e-6
+
+
+class View(Enum):
+    """From where to look at the workspace."""
+
+    SIDE = "from the side"
+    ABOVE = "from above"
+
+    @property
+    def titles(self) -> tuple[str, str]:
+        """Titles of both axes."""
+        side = ("distance from the base's axis [m]", "height z [m]")
+        return side if self is View.SIDE else ("x [m]", "y [m]")
+
+    def plane(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Coordinates (m,) of points (m, 3) in the plane of the view."""
+        x, y, z = points.T
+        return (np.hypot(x, y), z) if self is View.SIDE else (x, y)
 
 
 def draw_torques(recording: JudgedRecording) -> Figure:
@@ -133,8 +156,7 @@ def draw_friction(
         band = (sound(torque - half), sound(torque + half))
         if recorded is not None:
             shown = recorded[0][:, j], sound(recorded[1][:, j])
-            label = "recorded, less the rest"
-            axis.plot(*shown, ".", ms=1.2, color="0.65", label=label, zorder=1)
+            axis.plot(*shown, ".", ms=1.2, color="0.65", label="recorded", zorder=1)
         axis.fill_between(speed, *band, lw=0.0, label=f"{COVERAGE:.0%} interval", **BAND)
         axis.plot(speed, sound(torque), color=PREDICTED, lw=1.2, label="identified")
         if former is not None:
@@ -146,46 +168,49 @@ def draw_friction(
     return figure
 
 
-def draw_workspace(found: WorkspaceDoubt, track: FloatArray) -> Figure:
+def draw_workspace(found: WorkspaceDoubt, recorded: WorkspaceDoubt, view: View) -> Figure:
     """
-    Draw the doubt of a model over the workspace, from the side and from above.
+    Draw the doubt of a model over a view of the workspace.
 
     Parameters
     ----------
     found : WorkspaceDoubt
-        Doubt at postures all over the workspace.
-    track : ndarray of shape (m, 3)
-        Tool points of recordings, m.
+        Doubt at postures all over the workspace; each field has their median.
+    recorded : WorkspaceDoubt
+        Doubt at recorded postures, which are points.
+    view : View
+        From where to look.
 
     Returns
     -------
     Figure
     """
-    figure = Figure(figsize=(VIEW_WIDTH, VIEW_HEIGHT), layout="constrained")
-    side, above = figure.subplots(2, 1)
-    x, y, z = found.tool.T
-    u, v, w = track.T
-    _show_view(side, np.hypot(x, y), z, found.relative)
-    side.plot(np.hypot(u, v), w, ".", ms=1.0, color="black", label="recorded")
-    side.set_xlabel("distance from the base's axis [m]")
-    side.set_ylabel("height z [m]")
-    shown = _show_view(above, x, y, found.relative)
-    above.plot(u, v, ".", ms=1.0, color="black", label="recorded")
-    above.set_xlabel("x [m]")
-    above.set_ylabel("y [m]")
-    bar = figure.colorbar(shown, ax=[side, above], location="bottom", extend="both", aspect=30)
-    bar.set_ticks([0.001, 0.01, 0.1], labels=["0.1 %", "1 %", "10 %"])
+    figure = Figure(figsize=VIEW_SIZE, layout="constrained")
+    axis = figure.subplots()
+    x, y = view.plane(found.tool)
+    width = max(np.ptp(x), np.ptp(y), 1e-6) / N_FIELDS
+    edges = [np.arange(along.min(), along.max() + 1.01 * width, width) for along in (x, y)]
+    median = binned_statistic_2d(x, y, found.relative, "median", bins=edges).statistic
+    style: dict[str, Any] = {"norm": _colours(found, recorded), "cmap": "viridis_r"}
+    shown = axis.pcolormesh(*edges, median.T, **style)
+    points = view.plane(recorded.tool)
+    axis.scatter(*points, s=22.0, color="white", lw=0.0)
+    axis.scatter(*points, s=7.0, c=recorded.relative, lw=0.0, **style)
+    axis.set_aspect("equal")
+    axis.set_xlabel(view.titles[0])
+    axis.set_ylabel(view.titles[1])
+    bar = figure.colorbar(shown, ax=axis, location="bottom", extend="both", aspect=30)
+    bar.ax.xaxis.set_major_locator(LogLocator(10.0, STEPS))
+    bar.ax.xaxis.set_major_formatter(PercentFormatter(1.0))
     bar.minorticks_off()
     bar.set_label("doubt of the worst joint, of its torque limit")
     return figure
 
 
-def _show_view(axis: Axes, x: FloatArray, y: FloatArray, values: FloatArray) -> Any:
-    """Median value in each square field of a view; fields without values stay white."""
-    width = max(np.ptp(x), np.ptp(y), 1e-6) / N_FIELDS
-    edges = [
-        np.arange(along.min(), along.max() + width + 1e-9, width) for along in (x, y)
-    ]
-    median = binned_statistic_2d(x, y, values, "median", bins=edges).statistic
-    axis.set_aspect("equal")
-    return axis.pcolormesh(*edges, median.T, norm=COLOURS, cmap="viridis_r", rasterized=True)
+def _colours(*found: WorkspaceDoubt) -> LogNorm:
+    """Range of the colours: steps around all but the farthest doubts."""
+    relative = np.maximum(np.concatenate([part.relative for part in found]), LEAST_DOUBT)
+    low, high = np.quantile(relative, OUTER)
+    decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1.0)
+    steps = np.outer(decades, STEPS).ravel()
+    return LogNorm(steps[steps <= low].max(), steps[steps >= high].min())

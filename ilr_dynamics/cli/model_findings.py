@@ -5,16 +5,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.cli.judged_model import JudgedModel
-from ilr_dynamics.cli.judged_recording import JudgedRecording
-from ilr_dynamics.cli.torque_errors import covered_share
+from ilr_dynamics.cli.judged_recording import COVERAGE, JudgedRecording, covered
+from ilr_dynamics.cli.torque_errors import TorqueErrors, covered_share, torque_errors
 from ilr_dynamics.cli.tracking_evaluation import Tracking
-from ilr_dynamics.cli.workspace_doubt import WorkspaceDoubt, workspace_doubt
+from ilr_dynamics.cli.workspace_doubt import WorkspaceDoubt, drawn_postures, workspace_doubt
 from ilr_dynamics.learning.learn import Progress
 from ilr_dynamics.recording import Samples
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
@@ -38,7 +39,9 @@ LEVELS = (0.5, 0.8, 0.95, 0.99)
 """Shares of the torques that intervals are to hold."""
 
 # Samples by which intervals of all levels are judged, and points of a picture of friction.
-N_JUDGED, N_POINTS = 3000, 3000
+N_JUDGED, N_POINTS = 1000, 3000
+# Recorded postures at which the model is asked for its doubt.
+N_RECORDED = 400
 # Speeds of a curve, which are closer to each other around zero by this factor of a sinh.
 N_SPEEDS, BEND = 81, 5.0
 
@@ -51,8 +54,8 @@ class Judgement:
     Attributes
     ----------
     recording : JudgedRecording
-    former : JudgedRecording or None
-        The same, with what the earlier model predicts.
+    former : ndarray of shape (m, n) or None
+        Torques that the earlier model predicts, Nm.
     learned : bool
         Whether the model has learned it.
     tracking : Tracking or str
@@ -60,7 +63,7 @@ class Judgement:
     """
 
     recording: JudgedRecording
-    former: JudgedRecording | None
+    former: FloatArray | None
     learned: bool
     tracking: Tracking | str
 
@@ -81,8 +84,8 @@ class ArmFindings:
         or description.
     friction, former_friction : FrictionCurves or None
         Friction; None without identified dynamics.
-    workspace : WorkspaceDoubt or None
-        None without a description.
+    workspace, recorded : WorkspaceDoubt or None
+        Doubt all over the workspace, and at some recorded postures; None without a description.
     """
 
     description: RobotDescription | None
@@ -92,6 +95,7 @@ class ArmFindings:
     friction: FrictionCurves | None = None
     former_friction: FrictionCurves | None = None
     workspace: WorkspaceDoubt | None = None
+    recorded: WorkspaceDoubt | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,9 +124,15 @@ class ModelFindings:
         return [judgement.recording for judgement in self.judgements]
 
     @property
-    def former_recordings(self) -> list[JudgedRecording]:
-        """All recordings with what the earlier model predicts, if there is one."""
-        return [judgement.former for judgement in self.judgements if judgement.former]
+    def former_errors(self) -> TorqueErrors | None:
+        """Errors of the earlier model over all recordings, if there is one."""
+        predicted = [found.former for found in self.judgements if found.former is not None]
+        if not predicted:
+            return None
+        samples = [recording.samples for recording in self.recordings]
+        return torque_errors(
+            [part.time for part in samples], [part.Y for part in samples], predicted
+        )
 
 
 def arm_findings(
@@ -130,6 +140,7 @@ def arm_findings(
     former: JudgedModel | None,
     description: RobotDescription | None,
     missing: str,
+    samples: Sequence[Samples],
     progress: Progress,
 ) -> ArmFindings:
     """
@@ -144,6 +155,8 @@ def arm_findings(
         The arm as described.
     missing : str
         Why there is none.
+    samples : sequence of Samples
+        Those of the recordings by which the model is judged.
     progress : Progress
         Callback for progress; the stage is "workspace".
 
@@ -161,6 +174,7 @@ def arm_findings(
         former_friction = None if before is None else friction_curves(before, speed)
     if description is None:
         return ArmFindings(None, missing, friction=friction, former_friction=former_friction)
+    positions = np.concatenate([part.X[:, : description.n_joints] for part in samples])
     return ArmFindings(
         description,
         missing,
@@ -169,9 +183,18 @@ def arm_findings(
         friction,
         former_friction,
         workspace_doubt(
-            judged.model, description, lambda share: progress("workspace", share, math.nan)
+            judged.model,
+            description,
+            drawn_postures(description),
+            lambda share: progress("workspace", share, math.nan),
         ),
+        workspace_doubt(judged.model, description, positions[_evenly(len(positions), N_RECORDED)]),
     )
+
+
+def _evenly(n_rows: int, most: int) -> IndexArray:
+    """Rows, evenly, of which there are not too many."""
+    return np.linspace(0, n_rows - 1, min(n_rows, most)).round().astype(int)
 
 
 def shown_speeds(dynamics: IdentifiedDynamics) -> FloatArray:
@@ -189,7 +212,8 @@ def coverage(model: MixtureRegressor, recordings: list[JudgedRecording]) -> Floa
     model : MixtureRegressor
         Model of n joints.
     recordings : list of JudgedRecording
-        Samples, of which some thousand are judged, evenly.
+        Samples. By some of them, evenly, the levels are judged at which there are no intervals
+        of all.
 
     Returns
     -------
@@ -197,9 +221,14 @@ def coverage(model: MixtureRegressor, recordings: list[JudgedRecording]) -> Floa
     """
     X = np.concatenate([recording.samples.X for recording in recordings])
     Y = np.concatenate([recording.samples.Y for recording in recordings])
-    rows = np.unique(np.linspace(0, len(X) - 1, min(len(X), N_JUDGED)).round().astype(int))
+    rows = _evenly(len(X), N_JUDGED)
     return np.array(
-        [covered_share(Y[rows], *model.predict_interval(X[rows], level)) for level in LEVELS]
+        [
+            covered(recordings)
+            if level == COVERAGE
+            else covered_share(Y[rows], *model.predict_interval(X[rows], level))
+            for level in LEVELS
+        ]
     )
 
 

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -13,7 +14,13 @@ import numpy as np
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.robot.arm_export import ArmExport
 
-__all__ = ["Known", "ParameterChange", "ParameterFinding", "parameter_changes", "parameter_findings"]
+__all__ = [
+    "Known",
+    "ParameterChange",
+    "ParameterFinding",
+    "parameter_changes",
+    "parameter_findings",
+]
 
 # Of an inertia about the origin of the joint's frame, in Pinocchio's order.
 BODY = (
@@ -56,18 +63,18 @@ class ParameterFinding:
     place : str
         Joint whose body it is of, or motor.
     name, unit : str
-    described : float
-        Its value in the description; of rotors and friction, which that does not have, 0.
+    described : float or None
+        Its value in the description; of rotors and friction, which that does not have, None.
     identified, deviation : float
         Its value as it is exported, and its standard deviation.
     left : float
-        Deviation now, as a share of that before any recording.
+        Share of the deviation before any recording that the recordings have left.
     """
 
     place: str
     name: str
     unit: str
-    described: float
+    described: float | None
     identified: float
     deviation: float
     left: float
@@ -79,7 +86,9 @@ class ParameterFinding:
 
     @property
     def away(self) -> float:
-        """Difference from the description, in standard deviations."""
+        """Difference from the description, in standard deviations; NaN if that has no value."""
+        if self.described is None:
+            return math.nan
         return (self.identified - self.described) / self.deviation
 
 
@@ -111,21 +120,20 @@ def parameter_findings(arm: ArmExport) -> list[ParameterFinding]:
     arm : ArmExport
         Identified arm, with bodies that can exist.
     """
-    left = arm.std / arm.dynamics.prior_parameter_std
-    described = np.zeros_like(arm.parameters)
-    described[: arm.dynamics.inertial_prior.size] = arm.dynamics.inertial_prior.ravel()
-    columns = (described, arm.parameters, arm.std, left)
-    bodies = [arm.bodies(values) for values in columns]
+    # What the torques tell, before held-out postures say how much to believe of it: that factor is
+    # one for all parameters, also for those that no recording shows.
+    told = np.sqrt(np.diagonal(np.linalg.inv(arm.dynamics.parameter_precision)))
+    left = told / arm.dynamics.prior_parameter_std
+    columns = (arm.parameters, arm.std, left)
+    bodies = [arm.dynamics.inertial_prior, *map(arm.bodies, columns)]
     motors = [arm.motors(values)[: len(MOTOR)].T for values in columns]
+    motors = [np.full_like(motors[0], np.nan), *motors]
     joints = arm.description.joint_names
     moved = np.argmax(np.abs(arm.dynamics.motors), axis=1)
     names = [
         f"motor {k + 1}" if coupled else joints[moved[k]] for k, coupled in enumerate(arm.coupled)
     ]
-    return [
-        *_rows(joints, BODY, bodies),
-        *_rows(names, MOTOR, motors),
-    ]
+    return [*_rows(joints, BODY, bodies), *_rows(names, MOTOR, motors)]
 
 
 def parameter_changes(now: ArmExport, before: ArmExport) -> list[ParameterChange]:
@@ -136,12 +144,11 @@ def parameter_changes(now: ArmExport, before: ArmExport) -> list[ParameterChange
 
 
 def _rows(
-    places: tuple[str, ...] | list[str],
-    names: tuple[tuple[str, str], ...],
-    columns: list[FloatArray],
+    places: Sequence[str], names: Sequence[tuple[str, str]], columns: Sequence[FloatArray]
 ) -> Iterator[ParameterFinding]:
+    """Parameters by place and name; NaN in the first column is no description."""
     for k, place in enumerate(places):
         for index, (name, unit) in enumerate(names):
-            yield ParameterFinding(
-                place, name, unit, *(float(values[k, index]) for values in columns)
-            )
+            described, *others = (float(values[k, index]) for values in columns)
+            known = None if math.isnan(described) else described
+            yield ParameterFinding(place, name, unit, known, *others)

@@ -9,6 +9,8 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from ilr_dynamics.cli.html_report import REPORT_MARK
 from ilr_dynamics.cli.judged_model import (
     JudgedModel,
@@ -27,6 +29,7 @@ from ilr_dynamics.cli.progress_bar import ProgressBar
 from ilr_dynamics.cli.tracking_evaluation import Tracking, add_report_topic, read_tracking
 from ilr_dynamics.exceptions import RecordingError, RobotDescriptionError
 from ilr_dynamics.learning.candidate import digest_of
+from ilr_dynamics.learning.learn import Progress
 from ilr_dynamics.learning.learned_recording import learned_recordings
 from ilr_dynamics.recording import find_bags
 from ilr_dynamics.robot.description import RobotDescription, load_description
@@ -99,13 +102,17 @@ def _findings(
         judged.check_same_robot(former)
     description, missing = _description(judged, options)
     known = learned_recordings(judged.model.metadata_)
+    samples = [
+        judged.samples(bag, description, _share(progress, "reading", number, len(bags)))
+        for number, bag in enumerate(bags)
+    ]
     judgements = []
-    for number, bag in enumerate(bags):
-        samples = judged.samples(bag, description, _part(progress, number, len(bags)))
+    for number, (bag, found) in enumerate(zip(bags, samples, strict=True)):
+        show = _share(progress, "judging", number, len(bags))
         judgements.append(
             Judgement(
-                recording=JudgedRecording.of(bag, samples, judged.model),
-                former=former and JudgedRecording.of(bag, samples, former.model),
+                recording=JudgedRecording.of(bag, found, judged.model, show),
+                former=None if former is None else np.asarray(former.model.predict(found.X)),
                 learned=digest_of(bag, judged.settings) in known,
                 tracking=_tracking(bag, options.controller_state),
             )
@@ -114,7 +121,7 @@ def _findings(
         judged,
         former,
         tuple(judgements),
-        arm_findings(judged, former, description, missing, progress),
+        arm_findings(judged, former, description, missing, samples, progress),
     )
 
 
@@ -124,19 +131,19 @@ def _description(
     """Description of the model's arm, or why there is none."""
     gravity = judged.settings.gravity
     if judged.dynamics is None:
-        if not options.robot:
+        if not options.arm:
             return None, (
                 "the model was learned without the arm's description; --robot names one for the "
                 "kinematics"
             )
-        description = load_description(options.robot, options.tool_frame, gravity)
+        description = load_description(options.arm, options.tool_frame, gravity)
         judged.check_joints(description)
         return description, ""
     try:
-        arm = described_arm(judged.dynamics, options.robot, options.tool_frame, gravity)
+        arm = described_arm(judged.dynamics, options.arm, options.tool_frame, gravity)
     except RobotDescriptionError as error:
         # A robot that somebody names has to be the right one.
-        if options.robot:
+        if options.arm:
             raise
         return None, str(error)
     return arm, ""
@@ -150,13 +157,9 @@ def _tracking(bag: str, topic: str) -> Tracking | str:
         return str(error)
 
 
-def _part(progress: ProgressBar, number: int, of: int) -> Callable[[str, float, float], None]:
+def _share(progress: Progress, stage: str, number: int, of: int) -> Callable[[float], None]:
     """Progress of one recording as a part of that of all."""
-
-    def show(stage: str, share: float, _: float) -> None:
-        progress(stage, (number + share) / of, math.nan)
-
-    return show
+    return lambda share: progress(stage, (number + share) / of, math.nan)
 
 
 if __name__ == "__main__":

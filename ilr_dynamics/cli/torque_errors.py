@@ -15,7 +15,7 @@ __all__ = ["TorqueErrors", "WorstSecond", "covered_share", "torque_errors", "wor
 
 WINDOW = 1.0
 # Of the samples in the fullest window: with fewer, as at a gap, there is no second to judge.
-LEAST_SHARE = 0.5
+LEAST_SHARE = 0.9
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def worst_seconds(time: FloatArray, errors: FloatArray) -> list[tuple[float, flo
     -------
     list of (float, float)
         Of each joint: root mean square error, Nm, and the time at which the second begins, s. A
-        second begins with a sample, and holds at least half as many as the fullest one.
+        second begins with a sample, and holds nine tenths as many as the fullest one, or more.
     """
     begins, ends = _windows(time)
     sums = np.cumsum(np.vstack([np.zeros(errors.shape[1]), errors**2]), axis=0)

@@ -37,9 +37,7 @@ def draw_tracking_errors(tracking: Tracking) -> Figure:
 def draw_tracking_torques(tracking: Tracking) -> Figure:
     """Draw commanded torque, feed-forward with its interval, and feedback over time."""
     record = tracking.record
-    figure, axes = joint_panels(
-        tracking.joint_names, "Nm", "time [s]", share=True, legend_lines=2
-    )
+    figure, axes = joint_panels(tracking.joint_names, "Nm", "time [s]", share=True, legend_lines=2)
     parts = stretches(record.time, GAP)
     for j, axis in enumerate(axes):
         mean, half = record.feedforward[:, j], DEVIATIONS * record.predicted_std[:, j]

@@ -9,7 +9,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ilr_dynamics.cli.learning_options import add_bags, add_learning_options, parse_learning_options
+from ilr_dynamics.cli.learning_options import (
+    add_bags,
+    add_learning_options,
+    parse_learning_options,
+)
 from ilr_dynamics.cli.program import run_program
 from ilr_dynamics.cli.progress_bar import ProgressBar
 from ilr_dynamics.cli.table import format_table
@@ -18,6 +22,7 @@ from ilr_dynamics.learning import LearningReport
 from ilr_dynamics.learning.training import Training, learn_recordings, prepare_training
 
 __all__ = ["main"]
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """

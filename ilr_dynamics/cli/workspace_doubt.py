@@ -55,22 +55,24 @@ class WorkspaceDoubt:
 def workspace_doubt(
     model: MixtureRegressor,
     description: RobotDescription,
+    postures: FloatArray,
     progress: Callable[[float], None] = lambda share: None,
 ) -> WorkspaceDoubt:
     """
-    Ask a model for its doubt all over the workspace.
+    Ask a model for its doubt at rest.
 
     Parameters
     ----------
     model : MixtureRegressor
         Model over inputs [q, qd, qdd].
     description : RobotDescription
-        Limits and kinematics of the arm.
+        Torque limits and kinematics of the arm.
+    postures : ndarray of shape (m, n)
+        Joint angles, rad.
     progress : callable
         Called with the share that is done.
     """
     rigid, predictor = RigidBodyModel(description), model.predictor()
-    postures = drawn_postures(description, N_POSTURES)
     doubt, tool = np.empty_like(postures), np.empty((len(postures), 3))
     at_rest = np.zeros(2 * description.n_joints)
     for row, posture in enumerate(postures):
@@ -80,9 +82,9 @@ def workspace_doubt(
     return WorkspaceDoubt(postures, tool, doubt, description.torque_limit)
 
 
-def drawn_postures(description: RobotDescription, n_postures: int) -> FloatArray:
+def drawn_postures(description: RobotDescription, n_postures: int = N_POSTURES) -> FloatArray:
     """
-    Draw postures (n_postures, n) that fill the joint limits evenly (Sobol's sequence).
+    Draw postures (n_postures, n) that fill the joint limits evenly (Sobol's sequence), rad.
 
     Joints without limits turn once. `n_postures` is a power of two.
     """

@@ -11,12 +11,13 @@ VOID = {"meta", "img", "br", "link"}
 TAGS = {
     *("html", "head", "meta", "title", "style", "body", "main", "p", "div", "span"),
     *("table", "thead", "tbody", "tr", "th", "td", "figure", "figcaption", "img"),
+    *("nav", "a", "details", "summary"),
     *(f"h{level}" for level in range(1, 7)),
 }
 ATTRIBUTES = {
     "data-title",
     *("lang", "charset", "http-equiv", "content", "name", "class", "scope", "role", "tabindex"),
-    *("aria-label", "width", "height", "alt", "src"),
+    *("aria-label", "width", "height", "alt", "src", "id", "href"),
 }
 
 
@@ -59,7 +60,8 @@ class Page(HTMLParser):
         return sum(found == tag for found, _ in self.tags)
 
     def needs_nothing(self) -> bool:
-        """Whether all pictures are within, and nothing else is fetched."""
-        return all(
+        """Whether all pictures are within, links too, and nothing else is fetched."""
+        places = {f"#{place}" for place in self.attributes("id")}
+        return set(self.attributes("href")) <= places and all(
             source.startswith("data:image/png;base64,") for source in self.attributes("src")
         )
