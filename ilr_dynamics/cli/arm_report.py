@@ -112,7 +112,7 @@ def _show_parameters(report: HtmlReport, arm: ArmFindings) -> None:
     )
     places = dict.fromkeys(one.place for one in found)
     report.table(
-        ["joint", *map(str, Known), "farthest from the description"],
+        ["joint", *map(str, Known), "farthest from described", "deviations"],
         [_known_row(place, [one for one in found if one.place == place]) for place in places],
         "known parameters",
     )
@@ -135,19 +135,19 @@ def _show_parameters(report: HtmlReport, arm: ArmFindings) -> None:
         folded=f"All {len(found)} parameters",
     )
     report.paragraph(
-        "Bodies are those that can exist, as `export` writes them; moments and inertias are about "
-        "the origin of the joint's frame; ± is one standard deviation."
+        "Bodies are those that can exist, as the program export writes them; moments and inertias "
+        "are about the origin of the joint's frame; ± is one standard deviation."
     )
 
 
 def _known_row(place: str, found: Sequence[ParameterFinding]) -> list[object]:
     counts = Counter(one.known for one in found)
     described = [one for one in found if one.described is not None]
-    text = UNKNOWN
-    if described:
-        farthest = max(described, key=lambda one: abs(one.away))
-        text = f"{farthest.name}: {farthest.away:+.1f} deviations"
-    return [shown_name(place), *(counts[known] for known in Known), text]
+    row: list[object] = [shown_name(place), *(counts[known] for known in Known)]
+    if not described:
+        return [*row, UNKNOWN, UNKNOWN]
+    farthest = max(described, key=lambda one: abs(one.away))
+    return [*row, farthest.name, f"{farthest.away:+.1f}"]
 
 
 def _show_workspace(report: HtmlReport, findings: ModelFindings) -> None:
@@ -167,8 +167,8 @@ def _show_workspace(report: HtmlReport, findings: ModelFindings) -> None:
     for view in View:
         report.picture(
             draw_workspace(found, recorded, view),
-            f"Doubt by the place of the tool point, {view}: the median of the postures in each "
-            "field, and points for the recorded postures.",
+            f"Doubt by the place of the tool point, {view.value}: the median of the postures in "
+            "each field, and points for the recorded postures.",
             shades=True,
         )
     report.table(

@@ -40,8 +40,8 @@ from ilr_dynamics.recording import describe_rejections
 
 __all__ = ["write_model_report", "write_tracking_report"]
 
-# Coverages of 95 % intervals that are as they should be.
-GOOD_COVERAGE = (0.9, 0.99)
+# Shares in 95 % intervals of the joint with the least, and of all, that are as they should be.
+LEAST_COVERAGE, LARGEST_COVERAGE = 0.85, 0.99
 # Largest size of the report, and room for the pictures of one recording, bytes.
 MAX_BYTES, PICTURES = 6_000_000, 900_000
 
@@ -119,17 +119,25 @@ def _summarise(report: HtmlReport, findings: ModelFindings) -> None:
         described = described_errors(findings.judged.dynamics, recordings)
         text += f"; the described rigid bodies alone are off by {_rms(described):.3g} Nm"
     report.paragraph(f"{text}.")
-    share = float(np.mean(covered(recordings)))
-    text, tone = f"{share:.1%} of the torques lie in their {COVERAGE:.0%} intervals", Tone.GOOD
-    if share < GOOD_COVERAGE[0]:
-        text, tone = f"Only {text}: here the model is too sure of itself", Tone.ERROR
-    elif share > GOOD_COVERAGE[1]:
-        text, tone = f"{text}: here the model is more careful than it needs to be", Tone.NOTE
-    report.paragraph(f"{text}.", tone)
+    _say_coverage(report, covered(recordings), findings.judged.settings.joint_names)
     if all(judgement.learned for judgement in findings.judgements):
         report.paragraph(
             "The model has learned all of these recordings: on others it errs more.", Tone.WARNING
         )
+
+
+def _say_coverage(report: HtmlReport, shares: FloatArray, joints: Sequence[str]) -> None:
+    text = f"{shares.mean():.1%} of the torques lie in their {COVERAGE:.0%} intervals"
+    least = int(np.argmin(shares))
+    if shares[least] < LEAST_COVERAGE:
+        name = shown_name(joints[least])
+        text += f", but of {name} only {shares[least]:.1%}: there the model is too sure of itself"
+        report.paragraph(f"{text}.", Tone.ERROR)
+    elif shares.mean() > LARGEST_COVERAGE:
+        text += ": here the model is more careful than it needs to be"
+        report.paragraph(f"{text}.", Tone.NOTE)
+    else:
+        report.paragraph(f"{text}.", Tone.GOOD)
 
 
 def _show_recordings(report: HtmlReport, findings: ModelFindings) -> None:

@@ -11,8 +11,8 @@ moves, without acceleration:
         \big( \phi_j(q_m, v e_j, 0) - \phi_j(q_m, 0, 0) \big)^\top \theta_j
 
 over the postures q_m that were learned, as friction depends on load and position too. (A joint
-that moves alone has no Coriolis torque of its own.) It is linear in the parameters, so its uncertainty
-follows from theirs.
+that moves alone has no Coriolis torque of its own.) It is linear in the parameters, so its
+uncertainty follows from theirs.
 """
 
 from __future__ import annotations

@@ -29,6 +29,9 @@ class Page(HTMLParser):
         self.open: list[str] = []
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.cells: list[str] = []
+        # Rows of cells, the header first, by the label of the table; the last of a label counts.
+        self.tables: dict[str, list[list[str]]] = {}
+        self._table: list[list[str]] = []
         self.text = ""
         self.feed(text)
         self.close()
@@ -42,6 +45,11 @@ class Page(HTMLParser):
             self.open.append(tag)
         if tag in ("td", "th"):
             self.cells.append("")
+            self._table[-1].append("")
+        elif tag == "tr":
+            self._table.append([])
+        elif dict(attrs).get("role") == "region":
+            self._table = self.tables[dict(attrs)["aria-label"]] = []
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
@@ -52,6 +60,7 @@ class Page(HTMLParser):
         self.text += data
         if {"td", "th"} & set(self.open):
             self.cells[-1] += data
+            self._table[-1][-1] += data
 
     def attributes(self, name: str) -> list[str | None]:
         return [attributes[name] for _, attributes in self.tags if name in attributes]

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -51,10 +52,24 @@ def test_findings_come_as_json_and_as_a_page_and_exit_with_1(write, tmp_path, ca
 
 
 def test_what_cannot_be_read_exits_with_2(write, tmp_path, capsys):
-    assert main([write(), str(tmp_path / "none"), "--joints", "<j1>"]) == 2
-    assert "does not exist" in " ".join(capsys.readouterr().out.split())
+    sound, cut = write(), write(name="cut")
+    (storage,) = Path(cut).glob("*.mcap")
+    storage.write_bytes(storage.read_bytes()[:5000])
+    assert main([sound, cut, "--joints", "<j1>"]) == 2
+    assert "unreadable" in capsys.readouterr().out
+    assert main([sound, str(tmp_path / "none"), "--joints", "<j1>"]) == 2
+    assert "does not exist" in capsys.readouterr().err
     assert main([write(name="again"), "--robot", "no_such_arm"]) == 2
     assert "inspect: " in capsys.readouterr().err
+
+
+def test_a_folder_and_a_glob_stand_for_their_recordings(write, tmp_path, capsys):
+    for name in ("run2", "run10", "other"):
+        write(name=name)
+    for pattern, names in (("", ["other", "run2", "run10"]), ("run*", ["run2", "run10"])):
+        assert main([str(tmp_path / pattern), "--joints", "<j1>", "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert [Path(entry["recording"]).name for entry in found] == names
 
 
 def test_joints_are_those_of_the_arm_that_is_named(write, capsys):
