@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import base64
 import json
+import os
 import re
 import sys
 import time
@@ -24,6 +25,7 @@ from _simulated_motion import Arm
 from rclpy.serialization import serialize_message
 
 from ilr_dynamics.cli import report, train
+from ilr_dynamics.cli.table import format_table
 from ilr_dynamics.control import (
     ConfidenceGate,
     FeedForward,
@@ -46,7 +48,11 @@ STATES, COMMANDS = "/joint_states", "/joint_torque_command"
 REPORTS = "/inverse_dynamics/controller_state"
 PICTURE = re.compile(rb'alt="([^"]*)" src="data:image/png;base64,([^"]*)"')
 """Pictures of a report with what they show."""
-DOCUMENTED = {"Friction": "report_friction.png", "Worst second": "report_worst_second.png"}
+DOCUMENTED = {
+    "Friction of each joint": "report_friction.png",
+    "Worst second": "report_worst_second.png",
+    "Doubt by the place of the tool point, from the side": "report_workspace.png",
+}
 
 
 def main() -> int:
@@ -61,7 +67,8 @@ def main() -> int:
     models: list[Path] = []
     for name in LEARNED:
         bag = folder / name
-        write_bag(bag, arm, _track(arm, analytic, name), "analytic", "")
+        recorded = _track(arm, analytic, name)
+        write_bag(bag, arm, recorded, "analytic", "")
         models.append(folder / f"model_{name}.npz")
         before = ["--snapshot", str(models[-2])] if len(models) > 1 else []
         arguments = [str(bag), "-o", str(models[-1]), "--robot", options.robot, *before]
@@ -70,7 +77,8 @@ def main() -> int:
     learned = LearnedFeedForward(
         load_snapshot(models[-1]).predictor(), _trusting(arm), fallback=analytic
     )
-    write_bag(folder / TEST, arm, _track(arm, learned, TEST), "ilr", models[-1].name)
+    tested = _track(arm, learned, TEST)
+    write_bag(folder / TEST, arm, tested, "ilr", models[-1].name)
     page = folder / "report.html"
     bags = [str(folder / name) for name in (TEST, LEARNED[-1])]
     arguments = [str(models[-1]), *bags, "--since", str(models[0]), "--html", str(page)]
@@ -79,9 +87,15 @@ def main() -> int:
         return 1
     seconds = time.perf_counter() - begin
     _save_pictures(page, options.figures)
-    size = page.stat().st_size
-    print(f"{seconds:.1f} s, {size / 1e6:.2f} MB")
-    print(json.dumps({"benchmark": "report", "seconds": round(seconds, 2), "bytes": size}))
+    row = {
+        "recorded [s]": round(float(recorded.time[-1] + tested.time[-1])),
+        "local models": load_snapshot(models[-1]).n_active_,
+        "time [s]": round(seconds, 2),
+        "size [MB]": round(page.stat().st_size / 1e6, 2),
+        "load": round(os.getloadavg()[0], 1),
+    }
+    print(format_table(list(row), [list(row.values())]))
+    print(json.dumps({"benchmark": "report", "robot": options.robot, **row}))
     return 0
 
 
@@ -138,11 +152,11 @@ def _report(joints: list[str], result: TrackingResult, k: int, stamp: int) -> Co
 def _save_pictures(page: Path, folder: Path) -> None:
     """Take the pictures of the documentation out of a report."""
     folder.mkdir(parents=True, exist_ok=True)
-    for shown, data in PICTURE.findall(page.read_bytes()):
-        for beginning, name in DOCUMENTED.items():
-            if shown.decode().startswith(beginning):
-                (folder / name).write_bytes(base64.b64decode(data))
-                print(f"picture: {folder / name}")
+    pictures = PICTURE.findall(page.read_bytes())
+    for beginning, name in DOCUMENTED.items():
+        data = next(data for shown, data in pictures if shown.startswith(beginning.encode()))
+        (folder / name).write_bytes(base64.b64decode(data))
+        print(f"picture: {folder / name}")
 
 
 if __name__ == "__main__":

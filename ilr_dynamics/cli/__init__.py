@@ -1,3 +1,3 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Command-line programs: train, evaluate, inspect and the demo."""
+"""Command-line programs: train, evaluate, inspect, report, export and the demo."""

@@ -14,7 +14,7 @@ from node_interfaces import NODES
 from pages import CODE, DOCS, PAGES, ROOT, blocks, tables
 
 from ilr_dynamics.bringup.arguments import arguments, arguments_of_two_arms
-from ilr_dynamics.cli import evaluate, train
+from ilr_dynamics.cli import evaluate, report, train
 
 ROS_WORDS = ("ros2", "make", "tools/run", "colcon")
 COMMANDS = [
@@ -154,9 +154,9 @@ def test_table_of_launch_arguments_is_complete():
 
 def test_recording_is_learned_and_judged_as_the_page_says(bag, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    quick = {"train": ["--components", "8"], "evaluate": []}
+    quick = {"train": ["--components", "8"], "evaluate": [], "report": []}
     given = {words.values[0][1]: words.values[0][2:] for words in _commands("tools/run")}
-    for name, main in (("train", train.main), ("evaluate", evaluate.main)):
+    for name, program in (("train", train), ("evaluate", evaluate), ("report", report)):
         arguments = [str(bag) if word == "BAG" else word for word in given[name]]
-        assert main([*arguments, *quick[name]]) == 0
-    assert (tmp_path / "torques.png").is_file()
+        assert program.main([*arguments, *quick[name]]) == 0
+    assert (tmp_path / "report.html").is_file()
