@@ -13,7 +13,12 @@ from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.cli.html_report import HtmlReport, Mark, Tone
 from ilr_dynamics.cli.judged_recording import UNKNOWN
 from ilr_dynamics.cli.model_figures import View, draw_friction, draw_workspace
-from ilr_dynamics.cli.model_findings import ArmFindings, ModelFindings, friction_points
+from ilr_dynamics.cli.model_findings import (
+    NOT_IDENTIFIED,
+    ArmFindings,
+    ModelFindings,
+    friction_points,
+)
 from ilr_dynamics.cli.parameter_findings import (
     PARTLY,
     WELL,
@@ -33,10 +38,6 @@ TONES = {Known.WELL: Tone.GOOD, Known.PARTLY: Tone.NOTE, Known.HARDLY: Tone.WARN
 SHARES = (0.1, 0.5, 1.0)
 # Number of changes that are shown at most, and the least, in standard deviations.
 MOST_CHANGES, LEAST_CHANGE = 15, 1.0
-NOT_IDENTIFIED = (
-    "The model was learned without the arm's description, so nothing is identified: expected one "
-    "learned with the parameter robot and learning.identify_dynamics, or by train --robot."
-)
 
 
 def show_arm(report: HtmlReport, findings: ModelFindings) -> None:
@@ -61,7 +62,7 @@ def show_arm(report: HtmlReport, findings: ModelFindings) -> None:
 def _show_friction(report: HtmlReport, findings: ModelFindings) -> None:
     dynamics, curves = findings.judged.dynamics, findings.arm.friction
     if dynamics is None or curves is None:
-        report.paragraph(NOT_IDENTIFIED)
+        report.paragraph(f"There is none: {NOT_IDENTIFIED}.")
         return
     joints = findings.judged.settings.joint_names
     report.picture(
@@ -99,8 +100,8 @@ def _at(speed: FloatArray, values: FloatArray, share: float) -> float:
 
 
 def _show_parameters(report: HtmlReport, arm: ArmFindings) -> None:
-    if arm.identified is None:
-        report.paragraph(NOT_IDENTIFIED if arm.friction is None else _no_description(arm))
+    if isinstance(arm.identified, str):
+        report.paragraph(f"There are none: {printable(arm.identified)}.")
         return
     found = parameter_findings(arm.identified)
     report.paragraph(
@@ -152,10 +153,10 @@ def _known_row(place: str, found: Sequence[ParameterFinding]) -> list[object]:
 
 def _show_workspace(report: HtmlReport, findings: ModelFindings) -> None:
     arm = findings.arm
-    if arm.workspace is None or arm.recorded is None or arm.description is None:
-        report.paragraph(_no_description(arm))
-        return
     found, recorded, description = arm.workspace, arm.recorded, arm.description
+    if isinstance(description, str) or found is None or recorded is None:
+        report.paragraph(f"This needs the arm's description: {printable(description)}.")
+        return
     report.paragraph(
         "Doubt is the standard deviation of the expected torque, noise left out, of the joint "
         "where it is the largest share of the torque limit. At rest, in "
@@ -201,10 +202,6 @@ def _range(low: float, high: float) -> str:
     return f"{low:.2f} to {high:.2f}"
 
 
-def _no_description(arm: ArmFindings) -> str:
-    return f"This needs the arm's description: {printable(arm.missing)}."
-
-
 def show_parameter_changes(report: HtmlReport, findings: ModelFindings) -> None:
     """
     Add what the model has identified otherwise than the earlier one.
@@ -217,11 +214,9 @@ def show_parameter_changes(report: HtmlReport, findings: ModelFindings) -> None:
         What to show.
     """
     arm = findings.arm
-    if arm.identified is None or arm.former is None:
-        report.paragraph(
-            "Parameters are not compared: that takes the arm's description, and two models that "
-            "identify its dynamics."
-        )
+    if isinstance(arm.identified, str) or isinstance(arm.former, str):
+        reason = arm.identified if isinstance(arm.identified, str) else arm.former
+        report.paragraph(f"Parameters are not compared: {printable(reason)}.")
         return
     changes = [
         change

@@ -40,12 +40,13 @@ MAX_GAP = 3.5
 # What is shown before and after the worst second, s.
 AROUND = 0.5
 # Of the views of the workspace: size in inches, fields of the larger side, steps of the colours,
-# share of the doubts on either side that may lie beyond them, and least one of interest.
+# share of the doubts on either side that may lie beyond them, and least and largest of interest.
 VIEW_SIZE = (4.0, 4.4)
 N_FIELDS = 25
 STEPS = (1.0, 2.0, 5.0)
 OUTER = (0.02, 0.98)
-LEAST_DOUBT = 1e-6
+LEAST_DOUBT, LARGEST_DOUBT = 1e-6, 10.0
+ROUNDING = 1e-9
 
 
 class View(Enum):
@@ -209,8 +210,11 @@ def draw_workspace(found: WorkspaceDoubt, recorded: WorkspaceDoubt, view: View) 
 
 def _colours(*found: WorkspaceDoubt) -> LogNorm:
     """Range of the colours: steps around all but the farthest doubts."""
-    relative = np.maximum(np.concatenate([part.relative for part in found]), LEAST_DOUBT)
+    relative = np.concatenate([part.relative for part in found])
+    # A model without a global one may know nothing where it has no data.
+    relative = np.clip(relative, LEAST_DOUBT, LARGEST_DOUBT)
     low, high = np.quantile(relative, OUTER)
-    decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1.0)
+    decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 2.0)
     steps = np.outer(decades, STEPS).ravel()
-    return LogNorm(steps[steps <= low].max(), steps[steps >= high].min())
+    least = steps[steps <= low * (1.0 + ROUNDING)].max()
+    return LogNorm(least, steps[(steps >= high) & (steps > least)].min())

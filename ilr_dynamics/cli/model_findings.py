@@ -16,6 +16,7 @@ from ilr_dynamics.cli.judged_recording import COVERAGE, JudgedRecording, covered
 from ilr_dynamics.cli.torque_errors import TorqueErrors, covered_share, torque_errors
 from ilr_dynamics.cli.tracking_evaluation import Tracking
 from ilr_dynamics.cli.workspace_doubt import WorkspaceDoubt, drawn_postures, workspace_doubt
+from ilr_dynamics.exceptions import InvalidDataError, RobotDescriptionError
 from ilr_dynamics.learning.learn import Progress
 from ilr_dynamics.recording import Samples
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
@@ -26,6 +27,7 @@ from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 
 __all__ = [
     "LEVELS",
+    "NOT_IDENTIFIED",
     "ArmFindings",
     "Judgement",
     "ModelFindings",
@@ -35,6 +37,10 @@ __all__ = [
     "friction_points",
 ]
 
+NOT_IDENTIFIED = (
+    "the model was learned without the arm's description, so nothing is identified; expected one "
+    "learned with the parameter robot and learning.identify_dynamics, or by train --robot"
+)
 LEVELS = (0.5, 0.8, 0.95, 0.99)
 """Shares of the torques that intervals are to hold."""
 
@@ -75,23 +81,19 @@ class ArmFindings:
 
     Attributes
     ----------
-    description : RobotDescription or None
-        The arm as described.
-    missing : str
-        Why there is no description.
-    identified, former : ArmExport or None
-        Identified arm, and what the earlier model has identified; None without identified dynamics
-        or description.
+    description : RobotDescription or str
+        The arm as described, or why there is no description.
+    identified, former : ArmExport or str
+        Identified arm, and what the earlier model has identified, or why there is none.
     friction, former_friction : FrictionCurves or None
         Friction; None without identified dynamics.
     workspace, recorded : WorkspaceDoubt or None
         Doubt all over the workspace, and at some recorded postures; None without a description.
     """
 
-    description: RobotDescription | None
-    missing: str
-    identified: ArmExport | None = None
-    former: ArmExport | None = None
+    description: RobotDescription | str
+    identified: ArmExport | str
+    former: ArmExport | str
     friction: FrictionCurves | None = None
     former_friction: FrictionCurves | None = None
     workspace: WorkspaceDoubt | None = None
@@ -138,8 +140,7 @@ class ModelFindings:
 def arm_findings(
     judged: JudgedModel,
     former: JudgedModel | None,
-    description: RobotDescription | None,
-    missing: str,
+    description: RobotDescription | str,
     samples: Sequence[Samples],
     progress: Progress,
 ) -> ArmFindings:
@@ -151,35 +152,27 @@ def arm_findings(
     judged : JudgedModel
     former : JudgedModel or None
         Earlier model.
-    description : RobotDescription or None
-        The arm as described.
-    missing : str
-        Why there is none.
+    description : RobotDescription or str
+        The arm as described, or why there is no description.
     samples : sequence of Samples
         Those of the recordings by which the model is judged.
     progress : Progress
         Callback for progress; the stage is "workspace".
-
-    Raises
-    ------
-    RobotDescriptionError
-        If the earlier model is of another arm.
     """
     dynamics = judged.dynamics
     before = None if former is None else former.dynamics
+    arms = _identified(dynamics, description), _identified(before, description)
     friction = former_friction = None
     if dynamics is not None:
         speed = shown_speeds(dynamics)
         friction = friction_curves(dynamics, speed)
         former_friction = None if before is None else friction_curves(before, speed)
-    if description is None:
-        return ArmFindings(None, missing, friction=friction, former_friction=former_friction)
+    if isinstance(description, str):
+        return ArmFindings(description, *arms, friction, former_friction)
     positions = np.concatenate([part.X[:, : description.n_joints] for part in samples])
     return ArmFindings(
         description,
-        missing,
-        None if dynamics is None else ArmExport.of(dynamics, description),
-        None if before is None or dynamics is None else ArmExport.of(before, description),
+        *arms,
         friction,
         former_friction,
         workspace_doubt(
@@ -190,6 +183,20 @@ def arm_findings(
         ),
         workspace_doubt(judged.model, description, positions[_evenly(len(positions), N_RECORDED)]),
     )
+
+
+def _identified(
+    dynamics: IdentifiedDynamics | None, description: RobotDescription | str
+) -> ArmExport | str:
+    """Arm with bodies that can exist, or why there is none."""
+    if dynamics is None:
+        return NOT_IDENTIFIED
+    if isinstance(description, str):
+        return description
+    try:
+        return ArmExport.of(dynamics, description)
+    except (RobotDescriptionError, InvalidDataError) as error:
+        return str(error)
 
 
 def _evenly(n_rows: int, most: int) -> IndexArray:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -46,7 +46,11 @@ LEAST_COVERAGE, LARGEST_COVERAGE = 0.85, 0.99
 MAX_BYTES, PICTURES = 6_000_000, 900_000
 
 
-def write_model_report(path: str | os.PathLike[str], findings: ModelFindings) -> None:
+def write_model_report(
+    path: str | os.PathLike[str],
+    findings: ModelFindings,
+    progress: Callable[[float], None] = lambda share: None,
+) -> None:
     """
     Write what is found of a model to one HTML file.
 
@@ -57,12 +61,15 @@ def write_model_report(path: str | os.PathLike[str], findings: ModelFindings) ->
     findings : ModelFindings
         What to show. If there are too many recordings for the size, the last ones are shown
         without pictures.
+    progress : callable
+        Called with the share that is drawn.
 
     Raises
     ------
     FileAccessError
         If the file cannot be written, or is no earlier report.
     """
+    n = len(findings.judgements)
     report = HtmlReport(f"Model {shown_name(Path(findings.judged.path).name)}")
     _summarise(report, findings)
     _show_recordings(report, findings)
@@ -71,11 +78,13 @@ def write_model_report(path: str | os.PathLike[str], findings: ModelFindings) ->
     report.heading("Torques, measured and predicted")
     for number, judgement in enumerate(findings.judgements, start=1):
         _show_torques(report, number, judgement)
+        progress(0.5 * number / n)
     show_arm(report, findings)
     _show_changes(report, findings)
     report.heading("Tracking")
-    for judgement in findings.judgements:
+    for number, judgement in enumerate(findings.judgements, start=1):
         _show_tracking(report, judgement.recording.uri, judgement.tracking)
+        progress(0.5 * (n + number) / n)
     report.write(path)
 
 

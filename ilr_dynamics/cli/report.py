@@ -87,7 +87,7 @@ def _report(arguments: Sequence[str] | None) -> None:
     else:
         with ProgressBar() as progress:
             findings = _findings(snapshot, bags, options, progress)
-            write_model_report(options.html, findings)
+            write_model_report(options.html, findings, _share(progress, "drawing", 0, 1))
     print(f"written: {options.html}")
 
 
@@ -100,10 +100,11 @@ def _findings(
         former = JudgedModel.load(options.since, options)
         # Of one robot, or nothing can be compared.
         judged.check_same_robot(former)
-    description, missing = _description(judged, options)
+    description = _description(judged, options)
+    arm = None if isinstance(description, str) else description
     known = learned_recordings(judged.model.metadata_)
     samples = [
-        judged.samples(bag, description, _share(progress, "reading", number, len(bags)))
+        judged.samples(bag, arm, _share(progress, "reading", number, len(bags)))
         for number, bag in enumerate(bags)
     ]
     judgements = []
@@ -121,32 +122,28 @@ def _findings(
         judged,
         former,
         tuple(judgements),
-        arm_findings(judged, former, description, missing, samples, progress),
+        arm_findings(judged, former, description, samples, progress),
     )
 
 
-def _description(
-    judged: JudgedModel, options: argparse.Namespace
-) -> tuple[RobotDescription | None, str]:
+def _description(judged: JudgedModel, options: argparse.Namespace) -> RobotDescription | str:
     """Description of the model's arm, or why there is none."""
     gravity = judged.settings.gravity
     if judged.dynamics is None:
         if not options.arm:
-            return None, (
-                "the model was learned without the arm's description; --robot names one for the "
-                "kinematics"
+            return (
+                "the model was learned without one; expected --robot with one for the kinematics"
             )
         description = load_description(options.arm, options.tool_frame, gravity)
         judged.check_joints(description)
-        return description, ""
+        return description
     try:
-        arm = described_arm(judged.dynamics, options.arm, options.tool_frame, gravity)
+        return described_arm(judged.dynamics, options.arm, options.tool_frame, gravity)
     except RobotDescriptionError as error:
         # A robot that somebody names has to be the right one.
         if options.arm:
             raise
-        return None, str(error)
-    return arm, ""
+        return str(error)
 
 
 def _tracking(bag: str, topic: str) -> Tracking | str:

@@ -11,11 +11,14 @@ import pytest
 from hostile_texts import NAMES, texts
 from html_page import Page
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ilr_dynamics.cli import model_report
 from ilr_dynamics.cli.decimation import decimate_band, stretches
+from ilr_dynamics.cli.html_report import HtmlReport
 from ilr_dynamics.cli.judged_model import JudgedModel
 from ilr_dynamics.cli.judged_recording import JudgedRecording
+from ilr_dynamics.cli.model_figures import View, _colours, draw_workspace
 from ilr_dynamics.cli.model_findings import (
     ArmFindings,
     Judgement,
@@ -26,6 +29,7 @@ from ilr_dynamics.cli.model_findings import (
 from ilr_dynamics.cli.model_report import write_model_report
 from ilr_dynamics.cli.parameter_findings import parameter_changes, parameter_findings
 from ilr_dynamics.cli.shown_text import shown_name, shown_path
+from ilr_dynamics.cli.workspace_doubt import WorkspaceDoubt
 from ilr_dynamics.learning import LearningSettings
 from ilr_dynamics.recording import Samples
 from ilr_dynamics.regression import ILR
@@ -57,7 +61,7 @@ def findings(small, joint, path, former=None) -> ModelFindings:
         judged,
         None if former is None else JudgedModel(former, model, judged.settings),
         (Judgement(recording, None if former is None else X[:, :2], False, path),),
-        ArmFindings(None, path),
+        ArmFindings(path, path, path),
     )
 
 
@@ -125,6 +129,29 @@ def test_the_parameters_that_changed_most_come_first():
         found = (change.now.identified - change.before.identified) / change.before.deviation
         assert change.size == found
     assert all(change.size == 0.0 for change in parameter_changes(now, now))
+
+
+@pytest.mark.parametrize("view", View)
+@pytest.mark.parametrize("doubt", [0.01, 0.0, np.inf, 1e-9])
+def test_any_doubt_and_any_workspace_is_drawn(view, doubt):
+    # A pendulum whose tool stays in a plane, and one doubt everywhere.
+    angle = np.linspace(-1.0, 1.0, 30)
+    tool = np.column_stack([np.sin(angle), np.zeros(30), np.cos(angle)])
+    found = WorkspaceDoubt(angle[:, None], tool, np.full((30, 1), doubt), np.ones(1))
+    HtmlReport("one").picture(draw_workspace(found, found, view), "doubt", shades=True)
+
+
+@given(st.lists(st.floats(1e-8, 1e3), min_size=1, max_size=20))
+def test_the_colours_are_around_nearly_all_doubts(doubts):
+    posture = np.zeros((len(doubts), 1))
+    tool, limit = np.zeros((len(doubts), 3)), np.ones(1)
+    colours = _colours(WorkspaceDoubt(posture, tool, np.array(doubts)[:, None], limit))
+    inside = np.clip(doubts, 1e-6, 10.0)
+    assert 0.0 < colours.vmin < colours.vmax
+    low, high = np.quantile(inside, [0.02, 0.98])
+    assert colours.vmin <= low * 1.001 and high <= colours.vmax * 1.001
+    # Not farther out than the next of 1, 2, 5 and their multiples by ten.
+    assert low < 2.6 * colours.vmin and colours.vmax <= max(2.6 * high, 2.6 * colours.vmin)
 
 
 def test_a_band_keeps_its_outer_ends_and_its_gaps():
