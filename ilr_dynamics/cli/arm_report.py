@@ -10,15 +10,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.cli.described_arm import NOT_IDENTIFIED
 from ilr_dynamics.cli.html_report import HtmlReport, Mark, Tone
 from ilr_dynamics.cli.judged_recording import UNKNOWN
 from ilr_dynamics.cli.model_figures import View, draw_friction, draw_workspace
-from ilr_dynamics.cli.model_findings import (
-    NOT_IDENTIFIED,
-    ArmFindings,
-    ModelFindings,
-    friction_points,
-)
+from ilr_dynamics.cli.model_findings import ArmFindings, ModelFindings, friction_points
 from ilr_dynamics.cli.parameter_findings import (
     PARTLY,
     WELL,
@@ -62,7 +58,7 @@ def show_arm(report: HtmlReport, findings: ModelFindings) -> None:
 def _show_friction(report: HtmlReport, findings: ModelFindings) -> None:
     dynamics, curves = findings.judged.dynamics, findings.arm.friction
     if dynamics is None or curves is None:
-        report.paragraph(f"There is none: {NOT_IDENTIFIED}.")
+        report.paragraph(f"The model has identified none: {NOT_IDENTIFIED}.")
         return
     joints = findings.judged.settings.joint_names
     report.picture(
@@ -101,7 +97,7 @@ def _at(speed: FloatArray, values: FloatArray, share: float) -> float:
 
 def _show_parameters(report: HtmlReport, arm: ArmFindings) -> None:
     if isinstance(arm.identified, str):
-        report.paragraph(f"There are none: {printable(arm.identified)}.")
+        report.paragraph(f"The model has none to show: {printable(arm.identified)}.")
         return
     found = parameter_findings(arm.identified)
     report.paragraph(

@@ -13,7 +13,7 @@ import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.atomic_file import atomic_writer
-from ilr_dynamics.cli.judged_model import add_arm_options, described_arm, identified_dynamics
+from ilr_dynamics.cli.described_arm import add_arm_options, described_arm, identified_dynamics
 from ilr_dynamics.cli.output_file import check_output_path
 from ilr_dynamics.cli.program import run_program
 from ilr_dynamics.cli.table import format_table

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,23 +18,10 @@ from ilr_dynamics.recording import Samples, SampleSettings
 from ilr_dynamics.recording.bag_metadata import STORAGE_SUFFIXES
 from ilr_dynamics.regression import load_snapshot
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
-from ilr_dynamics.robot.arm_export import check_same_arm
-from ilr_dynamics.robot.description import (
-    DESCRIPTION_FOLDER,
-    STANDING,
-    RobotDescription,
-    load_description,
-)
+from ilr_dynamics.robot.description import STANDING, RobotDescription
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 
-__all__ = [
-    "JudgedModel",
-    "add_arm_options",
-    "add_model_and_bags",
-    "described_arm",
-    "identified_dynamics",
-    "model_and_bags",
-]
+__all__ = ["JudgedModel", "add_model_and_bags", "model_and_bags"]
 
 SNAPSHOT_SUFFIX = ".npz"
 
@@ -178,76 +165,3 @@ def _may_be_model(path: Path) -> bool:
     """Whether it is called a model, or is a file that is no recording's."""
     is_other_file = path.is_file() and path.suffix not in STORAGE_SUFFIXES
     return path.suffix == SNAPSHOT_SUFFIX or is_other_file
-
-
-def add_arm_options(parser: argparse.ArgumentParser) -> None:
-    """Add the description that a model was learned with to a parser."""
-    parser.add_argument(
-        "--robot",
-        dest="arm",
-        metavar="ROBOT",
-        help="arm of the package or path of the URDF that the model was learned with; by default "
-        "the arm of the package that fits the model",
-    )
-    parser.add_argument(
-        "--tool-frame",
-        default="",
-        metavar="LINK",
-        help="link of the URDF whose origin is the tool point; by default the arm's end",
-    )
-
-
-def identified_dynamics(model: MixtureRegressor, path: str) -> IdentifiedDynamics:
-    """
-    Return the identified dynamics of a model.
-
-    Raises
-    ------
-    RobotDescriptionError
-        If it has none.
-    """
-    dynamics = model.global_model_
-    if not isinstance(dynamics, IdentifiedDynamics):
-        raise RobotDescriptionError(
-            f"the model {path} has no identified dynamics, as it was learned without the arm's "
-            "description; expected one learned with the parameter robot and "
-            "learning.identify_dynamics, or by train --robot"
-        )
-    return dynamics
-
-
-def described_arm(
-    dynamics: IdentifiedDynamics, robot: str | None, tool_frame: str, gravity: Sequence[float]
-) -> RobotDescription:
-    """
-    Load the description that dynamics were identified with.
-
-    Parameters
-    ----------
-    dynamics : IdentifiedDynamics
-    robot, tool_frame : str
-        Values of the options of `add_arm_options`. Without a robot it is the arm of the package
-        that fits.
-    gravity : sequence of float
-        As for `load_description`.
-
-    Raises
-    ------
-    RobotDescriptionError
-        If it cannot be loaded, is that of another arm, or no arm of the package fits.
-    """
-    if robot:
-        description = load_description(robot, tool_frame, gravity)
-        check_same_arm(dynamics, description)
-        return description
-    for path in sorted(DESCRIPTION_FOLDER.glob("*.urdf")):
-        description = load_description(path.stem, gravity=gravity)
-        try:
-            check_same_arm(dynamics, description)
-        except RobotDescriptionError:
-            continue
-        return load_description(path.stem, tool_frame, gravity)
-    raise RobotDescriptionError(
-        f"no arm of the package fits the model's {dynamics.n_joints} joints; expected --robot "
-        "with the path of the URDF that it was learned with"
-    )

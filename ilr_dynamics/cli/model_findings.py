@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.cli.described_arm import NOT_IDENTIFIED
 from ilr_dynamics.cli.judged_model import JudgedModel
 from ilr_dynamics.cli.judged_recording import COVERAGE, JudgedRecording, covered
 from ilr_dynamics.cli.torque_errors import TorqueErrors, covered_share, torque_errors
@@ -27,7 +28,6 @@ from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 
 __all__ = [
     "LEVELS",
-    "NOT_IDENTIFIED",
     "ArmFindings",
     "Judgement",
     "ModelFindings",
@@ -37,10 +37,6 @@ __all__ = [
     "friction_points",
 ]
 
-NOT_IDENTIFIED = (
-    "the model was learned without the arm's description, so nothing is identified; expected one "
-    "learned with the parameter robot and learning.identify_dynamics, or by train --robot"
-)
 LEVELS = (0.5, 0.8, 0.95, 0.99)
 """Shares of the torques that intervals are to hold."""
 

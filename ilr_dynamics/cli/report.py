@@ -11,14 +11,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ilr_dynamics.cli.described_arm import NOT_IDENTIFIED, add_arm_options, described_arm
 from ilr_dynamics.cli.html_report import REPORT_MARK
-from ilr_dynamics.cli.judged_model import (
-    JudgedModel,
-    add_arm_options,
-    add_model_and_bags,
-    described_arm,
-    model_and_bags,
-)
+from ilr_dynamics.cli.judged_model import JudgedModel, add_model_and_bags, model_and_bags
 from ilr_dynamics.cli.judged_recording import JudgedRecording
 from ilr_dynamics.cli.learning_options import add_recording_options
 from ilr_dynamics.cli.model_findings import Judgement, ModelFindings, arm_findings
@@ -131,9 +126,7 @@ def _description(judged: JudgedModel, options: argparse.Namespace) -> RobotDescr
     gravity = judged.settings.gravity
     if judged.dynamics is None:
         if not options.arm:
-            return (
-                "the model was learned without one; expected --robot with one for the kinematics"
-            )
+            return f"{NOT_IDENTIFIED}, or --robot for the kinematics"
         description = load_description(options.arm, options.tool_frame, gravity)
         judged.check_joints(description)
         return description

@@ -166,8 +166,8 @@ def test_a_model_without_description_has_sections_that_say_so(report, bag, tmp_p
     quick = ["--components", "4", "--joints", "j1", "j2"]
     assert train.main([str(bag), "-o", model, *quick]) == 0
     page = report(model, str(bag))
-    assert page.text.count("so nothing is identified") == 2
-    assert "This needs the arm's description: the model was learned without one" in page.text
+    assert page.text.count("it was learned without the arm's description") == 3
+    assert "This needs the arm's description: it was learned without the arm's" in page.text
     assert page.count("img") == 2
     assert "as described [Nm]" not in page.cells
 
