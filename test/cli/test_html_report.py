@@ -66,6 +66,29 @@ def test_a_page_has_what_it_was_given(page_of):
         assert text in page.text
 
 
+def test_several_sections_are_listed_and_linked(page_of):
+    report = HtmlReport("Title")
+    report.heading("First <b>")
+    report.heading("Part", 3)
+    assert page_of(report).count("nav") == 0
+    report.heading("Second")
+    page = page_of(report)
+    assert (
+        page.attributes("href")
+        == ["#section-1", "#section-2"]
+        == [f"#{place}" for place in page.attributes("id")]
+    )
+    assert page.needs_nothing() and page.text.count("First <b>") == 2
+
+
+def test_a_folded_table_is_there_and_says_what_it_holds(page_of):
+    report = HtmlReport("Title")
+    report.table(["joint"], [["j1"]], "joints", folded="All <1> joints")
+    page = page_of(report)
+    assert page.count("details") == page.count("summary") == 1
+    assert "All <1> joints" in page.text and page.tables == {"joints": [["joint"], ["j1"]]}
+
+
 def test_a_phone_and_a_reader_of_pages_find_their_way(page_of):
     page = page_of(page_with("text", figure()))
     assert ("html", {"lang": "en"}) in page.tags
@@ -84,6 +107,19 @@ def test_pictures_are_within_and_sharp(page_of):
         colours = np.unique(np.array(picture.convert("RGB")).reshape(-1, 3), axis=0)
     assert len(colours) > 10
     assert (page.attributes("width"), page.attributes("height")) == (["400"], ["100"])
+
+
+def test_shades_are_kept(page_of):
+    drawn = Figure(figsize=(2.0, 2.0))
+    drawn.subplots().imshow(np.arange(10_000).reshape(100, 100))
+    counts = []
+    for shades in (False, True):
+        report = HtmlReport("title")
+        report.picture(drawn, "caption", shades=shades)
+        [source] = page_of(report).attributes("src")
+        with Image.open(io.BytesIO(base64.b64decode(source.partition(",")[2]))) as picture:
+            counts.append(len(picture.convert("RGB").getcolors()))
+    assert counts[0] <= 64 < 2 * counts[0] <= counts[1] <= 256
 
 
 def test_nothing_may_be_fetched_or_run(page_of):
