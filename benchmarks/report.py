@@ -82,15 +82,16 @@ def main() -> int:
     page = folder / "report.html"
     bags = [str(folder / name) for name in (TEST, LEARNED[-1])]
     arguments = [str(models[-1]), *bags, "--since", str(models[0]), "--html", str(page)]
-    begin = time.perf_counter()
+    begin, used = time.perf_counter(), time.process_time()
     if report.main(arguments):
         return 1
-    seconds = time.perf_counter() - begin
+    seconds, used = time.perf_counter() - begin, time.process_time() - used
     _save_pictures(page, options.figures)
     row = {
         "recorded [s]": round(float(recorded.time[-1] + tested.time[-1])),
         "local models": load_snapshot(models[-1]).n_active_,
         "time [s]": round(seconds, 2),
+        "of a processor [s]": round(used, 2),
         "size [MB]": round(page.stat().st_size / 1e6, 2),
         "load": round(os.getloadavg()[0], 1),
     }
