@@ -116,9 +116,10 @@ def _fit_ones(training: Training, accept_worse: bool, skip_bad: bool) -> Trainin
             )
         ((uri, reason),) = unfit.items()
         raise training.candidates[0].unusable or LearnerError(f"{uri}: {reason}")
-    for uri, reason in unfit.items():
-        print(f"train: {uri} is left out: {reason}", file=sys.stderr)
-    return training.without(unfit)
+    left = training.without(unfit)
+    for note in left.notes[len(training.notes) :]:
+        print(f"train: {note}", file=sys.stderr)
+    return left
 
 
 def _recordings_table(training: Training, report: LearningReport) -> str:

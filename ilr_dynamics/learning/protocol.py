@@ -49,6 +49,8 @@ class UpdateJob:
         Path of the new snapshot; empty: in `directory`.
     accept_worse : bool
         Whether to accept the new model even if it is worse on the newest samples.
+    skip_bad : bool
+        Whether recordings that are not fit to learn are left out; if not, nothing is learned.
     """
 
     bag_uri: str
@@ -57,6 +59,7 @@ class UpdateJob:
     snapshot: str | None = None
     snapshot_uri: str = ""
     accept_worse: bool = False
+    skip_bad: bool = False
 
 
 @dataclass(frozen=True)

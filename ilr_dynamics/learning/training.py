@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -90,10 +90,16 @@ class Training:
             if candidate.unusable or (candidate.objection and not accept_worse)
         }
 
-    def without(self, uris: Collection[str]) -> Training:
-        """Return the training without some of its recordings."""
-        left = tuple(c for c in self.candidates if c.uri not in uris)
-        return replace(self, candidates=left)
+    @property
+    def has_recordings(self) -> bool:
+        """Whether there is anything to learn, or was before an interruption."""
+        return bool(self.candidates or self.learned)
+
+    def without(self, reasons: Mapping[str, str]) -> Training:
+        """Return the training without the recordings of these URIs; its notes tell the reasons."""
+        left = tuple(c for c in self.candidates if c.uri not in reasons)
+        notes = [f"{uri} is left out: {reason}" for uri, reason in reasons.items()]
+        return replace(self, candidates=left, notes=(*self.notes, *notes))
 
 
 def prepare_training(
@@ -184,7 +190,7 @@ def learn_recordings(
     Parameters
     ----------
     training : Training
-        At least one recording to learn, or a model that has learned all.
+        At least one recording to learn, or that was learned before an interruption.
     settings : LearningSettings
         Settings of the arm and the model.
     progress : Progress
@@ -211,7 +217,7 @@ def learn_recordings(
         If there is nothing to learn, or the new model predicts torques that are not finite.
     """
     model, reports = training.model, []
-    if model is None and not training.candidates:
+    if not training.has_recordings:
         raise LearnerError("no recording is left to learn from; expected at least one")
     gains = {uri: entry.gain for uri, entry in training.learned.items()}
     total, done = sum(c.n_samples for c in training.candidates), 0

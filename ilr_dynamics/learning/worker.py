@@ -92,7 +92,9 @@ def _update(job: UpdateJob, progress: Progress) -> LearningReport:
         progress,
     )
     if unfit := training.unfit(job.accept_worse):
-        return _refused(training, unfit)
+        if not job.skip_bad or not training.without(unfit).has_recordings:
+            return _refused(training, unfit)
+        training = training.without(unfit)
     model, report = learn_recordings(training, job.settings, progress, not job.accept_worse)
     if report.worse and not job.accept_worse:
         return replace(report, refusal=_worse(report))

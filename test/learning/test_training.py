@@ -284,7 +284,7 @@ def test_a_bad_recording_amid_good_ones_is_named_before_anything_is_learned(
     model, report = learn_recordings(left, small_settings)
     assert list(report.gains) == [str(runs / "run1"), str(runs / "run10")]
     with pytest.raises(LearnerError, match="no recording is left"):
-        learn_recordings(left.without(report.gains), small_settings)
+        learn_recordings(left.without(dict.fromkeys(report.gains, "bad")), small_settings)
 
 
 def test_the_service_refuses_all_if_one_is_bad_and_learns_none(runs, small_settings, tmp_path):
@@ -299,6 +299,28 @@ def test_the_service_refuses_all_if_one_is_bad_and_learns_none(runs, small_setti
     assert "run2 is unfinished" in result.refusal
     assert set(stages) == {"reading"}
     assert list(out.iterdir()) == []
+
+
+def test_the_service_leaves_bad_recordings_out_where_that_is_asked_for(
+    runs, small_settings, tmp_path
+):
+    out = tmp_path / "out"
+    out.mkdir()
+    (runs / "run2" / "metadata.yaml").unlink()
+    job = UpdateJob(str(runs), str(out), small_settings, skip_bad=True)
+    result = run_job(job, lambda *_: None)
+    assert not result.refusal
+    assert list(result.gains) == [str(runs / "run1"), str(runs / "run10")]
+    (note,) = result.notes
+    assert note.startswith(f"{runs / 'run2'} is left out: ") and "run2 is unfinished" in note
+    # Nothing that is left is no reason to write the model again.
+    others = tmp_path / "others"
+    others.mkdir()
+    (runs / "run2").rename(others / "run2")
+    job = replace(job, bag_uri=str(others), snapshot=result.base)
+    with pytest.raises(RecordingError, match="run2 is unfinished"):
+        run_job(job, lambda *_: None)
+    assert len(list(out.iterdir())) == 2
 
 
 def test_the_service_learns_a_folder_as_training_does(

@@ -211,6 +211,7 @@ class ModelServices:
             snapshot=None if self._model is None else self._model.base,
             snapshot_uri=request.snapshot_uri or str(_existing(use.snapshot_folder) / name),
             accept_worse=request.accept_worse,
+            skip_bad=request.skip_bad,
         )
         title = f"learning from {request.bag_uri}"
         report = await self._learner.run(job, title, on_progress, owner)
