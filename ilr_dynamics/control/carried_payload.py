@@ -13,8 +13,10 @@ from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control.command import Command
 from ilr_dynamics.control.feedforward import FeedForward, FeedForwardTorque
 from ilr_dynamics.control.joint_path import Reference
+from ilr_dynamics.control.model_fit import ModelFit
 from ilr_dynamics.control.payload_feedforward import PayloadFeedForward
 from ilr_dynamics.control.payload_observer import PayloadObserver
+from ilr_dynamics.control.residual_observer import ResidualObserver
 from ilr_dynamics.exceptions import InvalidParameterError
 from ilr_dynamics.robot.payload import Payload, central_derivatives
 from ilr_dynamics.robot.payload_dynamics import PayloadDynamics
@@ -75,10 +77,14 @@ class CarriedPayload:
     ----------
     dynamics : PayloadDynamics
         Of the arm.
-    observer : PayloadObserver
+    residuals : ResidualObserver
         Observes the cycles.
+    observer : PayloadObserver
+        Learns of a payload from what these say.
     max_mass : float
         Mass that the arm may carry, kg.
+    fit : ModelFit, optional
+        Watches whether the model of the arm with its payload still fits.
 
     Attributes
     ----------
@@ -89,11 +95,18 @@ class CarriedPayload:
     """
 
     def __init__(
-        self, dynamics: PayloadDynamics, observer: PayloadObserver, max_mass: float
+        self,
+        dynamics: PayloadDynamics,
+        residuals: ResidualObserver,
+        observer: PayloadObserver,
+        max_mass: float,
+        fit: ModelFit | None = None,
     ) -> None:
         self._dynamics = dynamics
+        self._residuals = residuals
         self._observer = observer
         self.max_mass = max_mass
+        self.fit = fit
         self._arm: FeedForward | None = None
         self.payload: Payload | None = None
         self.source = "none"
@@ -112,7 +125,9 @@ class CarriedPayload:
             Whether it is one: by the PD alone nothing is observed or fed forward.
         """
         self._arm = arm if is_model else None
-        self._observer.restart()
+        self.restart()
+        if self.fit is not None:
+            self.fit.restart()
         return self._with_payload(arm)
 
     def carrying(self, arm: FeedForward) -> FeedForward:
@@ -140,36 +155,51 @@ class CarriedPayload:
         torque : ndarray of shape (n_joints,)
             Largest torques, Nm.
         """
-        self.max_mass, self._observer.torque_limit = max_mass, torque
+        self.max_mass, self._residuals.torque_limit = max_mass, torque
 
-    def observe(self, command: Command) -> bool:
+    def observe(self, command: Command, *, estimates: bool = True) -> bool:
         """
         Observe a cycle, after its torque was sent.
+
+        Parameters
+        ----------
+        command : Command
+            Of the cycle.
+        estimates : bool
+            Whether the payload is estimated.
 
         Returns
         -------
         bool
             Whether there is a new estimate.
         """
-        if self._arm is None:
+        if self._arm is None or not (estimates or self.fit):
+            return False
+        sample = self._residuals.add(command, self._arm)
+        if sample is None:
+            return False
+        if self.fit is not None:
+            self.fit.add(sample, None if self.payload is None else self.payload.parameters)
+        if not estimates:
             return False
         estimator = self._observer.estimator
         before = estimator.posterior
-        self._observer.add(command, self._arm)
+        self._observer.add(sample)
         return estimator.posterior is not before
 
     def restart(self) -> None:
-        """Forget what was observed; what is fed forward stays."""
+        """Forget what was observed of a payload; what is fed forward stays."""
         self._observer.restart()
+        self._residuals.restart()
 
     def estimate(self) -> PayloadEstimate:
         """Return what the tool seems to carry."""
-        observer, posterior = self._observer, self._observer.estimator.posterior
+        posterior = self._observer.estimator.posterior
         payload = Payload.from_parameters(posterior.parameters)
         derivatives = central_derivatives(posterior.parameters)
         variance = np.einsum("ij,jk,ik->i", derivatives, posterior.covariance, derivatives)
         std = np.sqrt(np.maximum(variance, 0.0))
-        motion = observer.motion
+        motion = self._observer.estimator.n_samples * self._residuals.sample_period
         verdict = self._verdict(posterior, payload)
         text = self._text(verdict, posterior, payload, std, motion)
         return PayloadEstimate(verdict, payload, std, posterior, motion, text)
@@ -177,7 +207,7 @@ class CarriedPayload:
     def take(self, estimate: PayloadEstimate) -> None:
         """Feed an estimate forward: a payload, or none. Nothing changes if it is unknown."""
         if estimate.verdict is Verdict.PAYLOAD:
-            self.payload, self.source = estimate.payload, "estimated"
+            self._use(estimate.payload, "estimated")
         elif estimate.verdict is Verdict.NONE:
             self.clear()
 
@@ -216,11 +246,16 @@ class CarriedPayload:
                 f"mass of the payload is {payload.mass:g} kg: expected at most "
                 f"{self.max_mass:g} kg (payload.max_mass)"
             )
-        self.payload, self.source = payload, "set"
+        self._use(payload, "set")
 
     def clear(self) -> None:
         """Feed no payload forward."""
-        self.payload, self.source = None, "none"
+        self._use(None, "none")
+
+    def _use(self, payload: Payload | None, source: str) -> None:
+        if self.fit is not None and (payload is not None or self.payload is not None):
+            self.fit.restart()
+        self.payload, self.source = payload, source
 
     def _with_payload(self, arm: FeedForward) -> FeedForward:
         if self.payload is None or self._arm is None:
@@ -262,9 +297,10 @@ class CarriedPayload:
         if self._arm is None:
             return "the controller pd has no model of the arm; expected analytic or ilr"
         found = f"{motion:.1f} s of motion were seen"
-        if observer.n_saturated > observer.n_used:
-            found += f", and {observer.n_saturated} stretches with torques at their limits, which "
-            found += "tell nothing"
+        n_saturated = self._residuals.n_saturated
+        if n_saturated > observer.n_used:
+            found += f", and {n_saturated} stretches with torques at their limits, which tell "
+            found += "nothing"
         elif observer.n_at_rest > observer.n_used:
             found += "; at rest dry friction hides what the arm carries"
         return (

@@ -25,8 +25,8 @@ class SmoothedMotion(NamedTuple):
     ----------
     position, velocity, acceleration
         rad, rad/s, rad/s^2.
-    torque
-        Torque that caused it, Nm.
+    torque, torque_rate
+        Torque that caused it, Nm, and its rate, Nm/s.
     largest_torque
         Largest magnitude of a torque around that instant, Nm.
     """
@@ -35,6 +35,7 @@ class SmoothedMotion(NamedTuple):
     velocity: FloatArray
     acceleration: FloatArray
     torque: FloatArray
+    torque_rate: FloatArray
     largest_torque: FloatArray
 
 
@@ -105,10 +106,12 @@ class MotionBlocks:
             return None
         position, velocity, acceleration = self._filter[:3] @ self._positions
         torques = self._torques
+        torque, rate = self._filter[:2] @ torques
         return SmoothedMotion(
             position,
             velocity,
             acceleration,
-            self._filter[0] @ torques,
+            torque,
+            rate,
             np.abs(torques).max(axis=0),
         )

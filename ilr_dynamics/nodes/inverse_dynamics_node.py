@@ -21,6 +21,7 @@ from ilr_dynamics.exceptions import IlrDynamicsError
 from ilr_dynamics.learning.process import CHRT
 from ilr_dynamics.nodes.controller.control_loop import ControlLoop
 from ilr_dynamics.nodes.controller.diagnostic_groups import (
+    FIT,
     JOINT_STATES,
     LOOP,
     MODEL,
@@ -34,6 +35,7 @@ from ilr_dynamics.nodes.controller.diagnostics import (
     input_warnings,
     loop_status,
 )
+from ilr_dynamics.nodes.controller.fit_publisher import fit_figures, fit_status
 from ilr_dynamics.nodes.controller.follow_joint_trajectory import FollowJointTrajectoryServer
 from ilr_dynamics.nodes.controller.motion_requests import MotionRequests
 from ilr_dynamics.nodes.controller.payload_services import PayloadServices
@@ -238,6 +240,7 @@ class InverseDynamicsNode(LifecycleNode):
                 LOOP: loop_status(state, report.statistics, lag),
                 JOINT_STATES: joint_state_status(state, report.statistics, lag),
                 MODEL: model_status(state, report.statistics, report.model),
+                FIT: fit_status(self._loop.fit),
             }
             self._warn(state, report.statistics, lag)
             details = {
@@ -247,6 +250,7 @@ class InverseDynamicsNode(LifecycleNode):
                 "publishers of joint states": state.publishers_text,
                 "last joint state answered [s ago]": f"{self._loop.silence:.2f}",
                 **report.statistics.summary(self._period),
+                **fit_figures(self._loop.fit, self._loop.joints),
                 **{f"{kind} [times]": count for kind, count in self._log.counts.items()},
             }
             report.statistics.clear()

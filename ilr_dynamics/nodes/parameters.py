@@ -133,6 +133,9 @@ INVERSE_DYNAMICS = (
     Row("payload.size", 0.15,
         "usual distance of a payload's mass from the tool point along each axis", "m",
         (0.01, 5.0), read_only=True),
+    Row("drift.false_alarms", 0.01,
+        "largest expected number of false warnings in an hour of motion that the model no longer "
+        "fits; 0: it is not watched", "1/h", (0.0, 10.0), read_only=True),
     Row("velocity_filter.cutoff", 30.0,
         "low-pass filter of differentiated positions, where joint states have no valid velocities",
         "Hz", (1.0, 1000.0), read_only=True),

@@ -27,13 +27,17 @@ from ilr_dynamics.control.carried_payload import CarriedPayload
 from ilr_dynamics.control.feedforward import Predictor
 from ilr_dynamics.control.goal_tolerances import GoalTolerances
 from ilr_dynamics.control.guiding import BRAKE, Guidance, Guide
+from ilr_dynamics.control.model_fit import ModelFit
 from ilr_dynamics.control.payload_observer import PayloadObserver
+from ilr_dynamics.control.residual_observer import ResidualObserver
 from ilr_dynamics.exceptions import InvalidParameterError
 from ilr_dynamics.learning import LearnerLimits, LearningSettings
 from ilr_dynamics.nodes.parameter_table import check
 from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS, joints_in_messages
 from ilr_dynamics.recording import SampleSettings
+from ilr_dynamics.robot.change_evidence import ChangePrior
 from ilr_dynamics.robot.description import RobotDescription
+from ilr_dynamics.robot.drift_test import DriftTest
 from ilr_dynamics.robot.payload_dynamics import PayloadDynamics
 from ilr_dynamics.robot.payload_estimator import PayloadEstimator
 from ilr_dynamics.robot.payload_posterior import PayloadPrior
@@ -70,6 +74,7 @@ class ControlSettings:
     payload_estimation: str
     max_payload: float
     payload_size: float
+    false_alarms: float
 
     @classmethod
     def from_values(
@@ -126,6 +131,7 @@ class ControlSettings:
             payload_estimation=values["payload.estimation"],
             max_payload=values["payload.max_mass"],
             payload_size=values["payload.size"],
+            false_alarms=values["drift.false_alarms"],
         )
 
     def feedforward(self, physics: FeedForward, predictor: Predictor | None) -> FeedForward:
@@ -167,7 +173,7 @@ class ControlSettings:
         return Guidance(self.guide, learned)
 
     def carried_payload(self, description: RobotDescription, rate: float) -> CarriedPayload:
-        """Return what estimates a payload and feeds it forward, without one.
+        """Return what estimates a payload, feeds it forward and watches the fit, without one.
 
         Parameters
         ----------
@@ -178,16 +184,16 @@ class ControlSettings:
         """
         dynamics = PayloadDynamics(description)
         body = PseudoInertiaPrior(MEAN_PAYLOAD * self.max_payload, self.payload_size)
+        least_std = LEAST_STD * description.torque_limit
+        residuals = ResidualObserver(dynamics, self.limits.torque, 1.0 / rate)
+        estimator = PayloadEstimator(PayloadPrior.of_arm(body, description.torque_limit))
+        fit = None
+        if self.false_alarms > 0.0:
+            prior = ChangePrior.of_arm(body, description.torque_limit)
+            test = DriftTest(prior, residuals.sample_period, self.false_alarms)
+            fit = ModelFit(test, self.limits.joints, least_std, residuals.sample_period)
         return CarriedPayload(
-            dynamics,
-            PayloadObserver(
-                PayloadEstimator(PayloadPrior.of_arm(body, description.torque_limit)),
-                dynamics,
-                self.limits.torque,
-                LEAST_STD * description.torque_limit,
-                1.0 / rate,
-            ),
-            self.max_payload,
+            dynamics, residuals, PayloadObserver(estimator, least_std), self.max_payload, fit
         )
 
     def driver_watch(self) -> DriverWatch:

@@ -20,6 +20,7 @@ from ilr_dynamics.control import (
 )
 from ilr_dynamics.control.carried_payload import CarriedPayload, Verdict
 from ilr_dynamics.control.payload_observer import PayloadObserver
+from ilr_dynamics.control.residual_observer import ResidualObserver
 from ilr_dynamics.exceptions import InvalidParameterError
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.payload import Payload
@@ -45,10 +46,9 @@ def physics():
 def carried(physics):
     dynamics = PayloadDynamics(ARM)
     prior = PayloadPrior.of_arm(PseudoInertiaPrior(1.0, 0.15), ARM.torque_limit)
-    observer = PayloadObserver(
-        PayloadEstimator(prior), dynamics, ARM.torque_limit, 0.002 * ARM.torque_limit, PERIOD
-    )
-    found = CarriedPayload(dynamics, observer, max_mass=3.0)
+    residuals = ResidualObserver(dynamics, ARM.torque_limit, PERIOD)
+    observer = PayloadObserver(PayloadEstimator(prior), 0.002 * ARM.torque_limit)
+    found = CarriedPayload(dynamics, residuals, observer, max_mass=3.0)
     found.feedforward(physics)
     return found
 

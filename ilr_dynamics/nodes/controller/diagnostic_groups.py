@@ -15,9 +15,9 @@ from ilr_dynamics.nodes.controller.diagnostics import (
     input_warnings,
 )
 
-__all__ = ["JOINT_STATES", "LOOP", "MODEL", "grouped", "joint_state_status", "model_status"]
+__all__ = ["FIT", "JOINT_STATES", "LOOP", "MODEL", "grouped", "joint_state_status", "model_status"]
 
-LOOP, JOINT_STATES, MODEL = "control loop", "joint states", "learned model"
+LOOP, JOINT_STATES, MODEL, FIT = "control loop", "joint states", "learned model", "model fit"
 
 # Beginnings of the names of values; what begins otherwise is the loop's.
 _GROUPS = {
@@ -36,12 +36,13 @@ _GROUPS = {
     "weight of the unseen": MODEL,
     "predicted std": MODEL,
     "cycles without trust": MODEL,
+    "fit ": FIT,
 }
 
 
 def grouped(values: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Return the values of diagnostics by group: `LOOP`, `JOINT_STATES` and `MODEL`."""
-    groups: dict[str, dict[str, str]] = {LOOP: {}, JOINT_STATES: {}, MODEL: {}}
+    """Return the values of diagnostics by group: `LOOP`, `JOINT_STATES`, `MODEL` and `FIT`."""
+    groups: dict[str, dict[str, str]] = {LOOP: {}, JOINT_STATES: {}, MODEL: {}, FIT: {}}
     for name, value in values.items():
         group = next((_GROUPS[start] for start in _GROUPS if name.startswith(start)), LOOP)
         groups[group][name] = value

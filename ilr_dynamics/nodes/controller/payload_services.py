@@ -79,7 +79,7 @@ class PayloadServices:
     def observe(self, stamp: Any, command: Command) -> None:
         """Observe a cycle, after its torque was sent; publish what is new."""
         carried = self._carried
-        if carried is None or self._estimation == "off" or not carried.observe(command):
+        if carried is None or not carried.observe(command, estimates=self._estimation != "off"):
             return
         estimate = carried.estimate()
         if self._estimation == "automatic" and carried.follow(estimate):
