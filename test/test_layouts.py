@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ilr_dynamics.nodes.controller.diagnostic_groups import JOINT_STATES, LOOP, MODEL
+from ilr_dynamics.nodes.controller.diagnostic_groups import FIT, JOINT_STATES, LOOP, MODEL
 from ilr_dynamics.nodes.shared.messages import diagnostic_status
 from ilr_dynamics_msgs.msg import ControllerState
 
@@ -105,7 +105,7 @@ def test_what_foxglove_shows_beside_curves_is_published(foxglove):
 def test_every_status_has_one_group(namespace):
     (parameters,) = yaml.safe_load((CONFIG / "diagnostics.yaml").read_text()).values()
     analyzers = [value for value in parameters["ros__parameters"].values() if type(value) is dict]
-    groups = {"inverse_dynamics": (LOOP, JOINT_STATES, MODEL), "wam_simulator": ("driver",)}
+    groups = {"inverse_dynamics": (LOOP, JOINT_STATES, MODEL, FIT), "wam_simulator": ("driver",)}
     for node, parts in groups.items():
         for part in parts:
             name = diagnostic_status(f"{namespace}/{node}", part, "", (b"\0", ""), {}).name

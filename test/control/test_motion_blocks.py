@@ -33,6 +33,7 @@ def test_motion_at_the_middle_of_a_block_is_found():
         np.testing.assert_allclose(motion.velocity, velocity, atol=1e-4)
         np.testing.assert_allclose(motion.acceleration, acceleration, atol=1e-2)
         np.testing.assert_allclose(motion.torque, 3.0 * position, atol=1e-5)
+        np.testing.assert_allclose(motion.torque_rate, 3.0 * velocity, atol=1e-3)
 
 
 @pytest.mark.parametrize("late", [0.05, -0.03])

@@ -9,6 +9,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 
 from ilr_dynamics.control import Mode
 from ilr_dynamics.nodes.controller.diagnostic_groups import (
+    FIT,
     JOINT_STATES,
     LOOP,
     MODEL,
@@ -201,11 +202,12 @@ def test_joint_states_that_are_wrong_are_a_warning(busy, state, lag, kind, text)
 def test_values_are_grouped(busy):
     values = {"controller": "ilr", "model": "/m.npz", "joint states: rate [times]": "3"}
     groups = grouped({**busy.summary(0.2), **values, "torque at its limit [times]": "4"})
-    assert list(groups) == [LOOP, JOINT_STATES, MODEL]
+    assert list(groups) == [LOOP, JOINT_STATES, MODEL, FIT]
     assert {"controller", "rate [Hz]", "loop time median [ms]"} <= set(groups[LOOP])
     assert "torque at its limit [times]" in groups[LOOP]
     assert {"largest gap [ms]", "joint states: rate [times]"} <= set(groups[JOINT_STATES])
     assert {"model", "gate mean"} <= set(groups[MODEL])
+    assert set(grouped({"fit residual of j1 [std]": "0.70"})[FIT]) == {"fit residual of j1 [std]"}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,118 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Changes of an arm are told from each other, and from none, by their evidence."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from payloads import box
+from scipy.stats import multivariate_normal
+
+from ilr_dynamics.robot.change_evidence import (
+    KINDS,
+    SHARPER,
+    ChangePrior,
+    change_rows,
+    explanation,
+    log_odds,
+    sharpened,
+)
+from ilr_dynamics.robot.description import load_description
+from ilr_dynamics.robot.payload_dynamics import PayloadDynamics
+from ilr_dynamics.robot.pseudo_inertia_prior import PseudoInertiaPrior
+
+ARM = load_description("wam4")
+DYNAMICS = PayloadDynamics(ARM)
+PRIOR = ChangePrior.of_arm(PseudoInertiaPrior(1.0, 0.15), ARM.torque_limit)
+STD = np.array([0.3, 0.4, 0.2, 0.1])
+PAYLOAD = box(0.5, [0.03, -0.02, 0.04], [0.08, 0.08, 0.12]).parameters
+
+
+def seen(seed, changes=(), payload=None, n_samples=60, noise=0.5):
+    """Rows (m, 4, 15) of samples at random states, with (joint, kind, size) added."""
+    random = np.random.default_rng(seed)
+    rows = []
+    for _ in range(n_samples):
+        position = [0.0, 0.7, 0.0, 1.8] + random.uniform(-0.5, 0.5, 4)
+        velocity = random.uniform(-1.0, 1.0, 4)
+        rate = random.normal(0.0, 10.0, 4)
+        columns = DYNAMICS.columns(position, velocity, random.normal(size=4))
+        residual = noise * STD * random.normal(size=4)
+        terms = dict(
+            zip(KINDS, (np.ones(4), velocity, np.tanh(velocity / 0.03), rate), strict=True)
+        )
+        for joint, kind, size in changes:
+            residual[joint] += size * terms[kind][joint]
+        if payload is not None:
+            residual += columns @ payload
+        rows.append(change_rows(columns, velocity, rate, residual, STD))
+    return np.array(rows)
+
+
+def sums(rows):
+    return np.einsum("tjm,tjn->jmn", rows, rows), np.full(4, float(len(rows)))
+
+
+def explained(rows, cost=10.0):
+    products, counts = sums(rows)
+    changes = explanation(sharpened(products, counts, PRIOR), PRIOR, cost)
+    return {(change.joint, change.kind): change for change in changes}
+
+
+@given(st.integers(0, 1000), st.sampled_from([0.3, 1.0, 2.0]))
+def test_odds_are_those_of_normal_distributions(seed, noise):
+    """The marginal distributions of all torques, written down."""
+    rows = seen(seed, n_samples=5, noise=noise)
+    of_joints, of_payload = log_odds(*sums(rows), PRIOR)
+
+    def log_density(z, spread, kappa):
+        return multivariate_normal.logpdf(z, np.zeros(len(z)), np.eye(len(z)) / kappa + spread)
+
+    for joint in range(4):
+        z = rows[:, joint, -1]
+        best = np.clip(len(z) / (z @ z), SHARPER[0], SHARPER[-1])
+        unchanged = log_density(z, 0.0, best)
+        for kind in range(4):
+            column = rows[:, joint, 10 + kind] * PRIOR.of_joint[joint, kind]
+            each = [log_density(z, np.outer(column, column), kappa) for kappa in SHARPER]
+            odds = np.logaddexp.reduce(each) - np.log(len(each)) - unchanged
+            assert of_joints[joint, kind] == pytest.approx(odds, rel=1e-6, abs=1e-6)
+    z, columns = rows[:, :, -1].ravel(), (rows[:, :, :10] * PRIOR.payload).reshape(-1, 10)
+    each = [log_density(z, columns @ columns.T, kappa) for kappa in SHARPER]
+    unchanged = sum(
+        log_density(each, 0.0, np.clip(len(each) / (each @ each), SHARPER[0], SHARPER[-1]))
+        for each in rows[:, :, -1].T
+    )
+    odds = np.logaddexp.reduce(each) - np.log(len(each)) - unchanged
+    assert of_payload == pytest.approx(odds, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("joint", range(4))
+@pytest.mark.parametrize(
+    ("kind", "share"), [("offset", 1.5), ("viscous", 3.0), ("dry", 1.5), ("delay", 0.2)]
+)
+def test_each_kind_is_told_from_the_others(joint, kind, share):
+    size = share * STD[joint]
+    found = explained(seen(joint, [(joint, kind, size)]))
+    assert set(found) == {(joint, kind)}
+    change = found[joint, kind]
+    assert change.by == pytest.approx(size, abs=4.0 * change.std)
+    assert 0.0 < change.std < 0.3 * size
+
+
+def test_a_payload_is_told_from_friction_and_both_are_found_together():
+    rough = [(0, "dry", 0.8), (2, "viscous", 1.0)]
+    assert set(explained(seen(1, rough))) == {(0, "dry"), (2, "viscous")}
+    found = explained(seen(2, payload=PAYLOAD))
+    assert set(found) == {(None, "payload")}
+    assert found[None, "payload"].by == pytest.approx(0.5, abs=0.1)
+    both = explained(seen(3, rough, PAYLOAD))
+    assert set(both) == {(None, "payload"), (0, "dry"), (2, "viscous")}
+    # Put down what was fed forward.
+    assert explained(seen(4, payload=-PAYLOAD))[None, "payload"].by < -0.3
+
+
+@given(st.integers(0, 1000), st.floats(0.1, 1.0))
+def test_nothing_is_found_where_nothing_changed(seed, noise):
+    assert not explained(seen(seed, noise=noise), cost=12.0)

@@ -1,0 +1,99 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A change is found soon, none is found for long where there was none, and it is forgotten."""
+
+import numpy as np
+import pytest
+from matern_process import correlation
+
+from ilr_dynamics.robot.change_evidence import N_COLUMNS, ChangePrior, change_rows
+from ilr_dynamics.robot.drift_test import LENGTH, N_WINDOWS, DriftTest
+from ilr_dynamics.robot.residual_correlation import ResidualCorrelation
+
+PERIOD = 0.1
+LIKE = ResidualCorrelation()
+PRIOR = ChangePrior(np.full(10, 1.0), np.array([[3.0, 3.0, 3.0, 0.02]] * 2))
+GRID = np.linspace(-0.5, 0.5, 12)
+
+
+class Motion:
+    """
+    Two joints swing; their model errs at each state as a random process does.
+
+    It errs with the deviation that it states of itself, over `sharper`.
+    """
+
+    def __init__(self, seed, sharper=1.0):
+        self._random = np.random.default_rng(seed)
+        self._sharper = sharper
+        self._time = 0.0
+        self._rates = self._random.uniform(0.5, 2.0, 2)
+        # Errors at states in a grid, and what is between them.
+        speeds = np.array([-0.8, -0.3, 0.3, 0.8])
+        self._knots = np.array([[q, v] for q in GRID for v in speeds])
+        rho = correlation(self._knots, LIKE.position_length, LIKE.velocity_length)
+        self._factor = np.linalg.cholesky(rho + 1e-9 * np.eye(len(rho)))
+        self.another_model()
+
+    def another_model(self):
+        self._errors = self._factor @ self._random.normal(size=(len(self._knots), 2))
+
+    def swing(self, test, n_samples, dry=0.0):
+        """Whether something has changed, after each of the samples."""
+        verdicts = []
+        for _ in range(n_samples):
+            self._time += PERIOD
+            angle = self._rates * self._time
+            position, velocity = 0.45 * np.sin(angle), 0.45 * self._rates * np.cos(angle)
+            error = np.empty(2)
+            for joint in range(2):
+                state = np.array([position[joint], velocity[joint]])
+                lengths = (LIKE.position_length, LIKE.velocity_length)
+                apart = np.sum(((self._knots - state) / lengths) ** 2, axis=1)
+                error[joint] = self._errors[np.argmin(apart), joint]
+            noise = np.sqrt(1.0 - LIKE.share) * self._random.normal(size=2)
+            z = (np.sqrt(LIKE.share) * error + noise) / self._sharper
+            z[0] += dry * np.tanh(velocity[0] / 0.03)
+            rows = change_rows(np.zeros((2, 10)), velocity, np.zeros(2), z, np.ones(2))
+            assert rows.shape == (2, N_COLUMNS)
+            test.add(position, velocity, rows, np.ones(2))
+            verdicts.append(bool(test.changes))
+        return verdicts
+
+
+def test_the_threshold_follows_from_the_false_alarms():
+    windows_per_hour = N_WINDOWS * 3600.0 / (LENGTH * PERIOD)
+    found = DriftTest(PRIOR, PERIOD, 0.01)
+    assert np.exp(found.threshold) == pytest.approx(windows_per_hour / 0.01)
+
+
+@pytest.mark.parametrize("sharper", [1.0, 2.5])
+def test_false_alarms_are_no_more_than_what_was_asked_for(sharper):
+    """Of windows that each may alarm with a probability of a fifth, few do."""
+    per_hour = 0.2 * N_WINDOWS * 3600.0 / (LENGTH * PERIOD)
+    n_minutes, alarms = 20, 0
+    for seed in range(n_minutes):
+        test = DriftTest(PRIOR, PERIOD, per_hour)
+        alarms += any(Motion(seed, sharper).swing(test, LENGTH))
+    # Of 20 with probability 0.2 each, 9 and more come once in a hundred times.
+    assert alarms < 9
+
+
+def test_a_change_is_found_and_forgotten_when_it_is_gone():
+    motion, test = Motion(0), DriftTest(PRIOR, PERIOD, 0.01)
+    assert not any(motion.swing(test, 2 * LENGTH))
+    found = motion.swing(test, LENGTH, dry=4.0)
+    assert any(found[: LENGTH // 2]) and found[-1]
+    assert [(change.joint, change.kind) for change in test.changes] == [(0, "dry")]
+    assert test.changes[0].by == pytest.approx(4.0, abs=1.5)
+    gone = motion.swing(test, 3 * LENGTH)
+    # Not at once: a whole window has to pass in which nothing is seen.
+    assert gone[5] and not gone[-1]
+    motion.swing(test, LENGTH, dry=4.0)
+    test.restart()
+    assert not test.changes
+
+
+def test_a_small_change_that_stays_within_the_models_deviation_is_none():
+    motion, test = Motion(3), DriftTest(PRIOR, PERIOD, 0.01)
+    assert not any(motion.swing(test, 4 * LENGTH, dry=0.3))
