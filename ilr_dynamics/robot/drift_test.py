@@ -30,7 +30,7 @@ from ilr_dynamics.robot.state_cells import StateCells
 __all__ = ["DriftTest"]
 
 # Windows that are open at a time: a change is soon in one that has seen little from before.
-N_WINDOWS = 2
+N_WINDOWS = 4
 # Samples of a window: of ten a second, a minute of motion.
 LENGTH = 600
 # Samples after which the windows are looked at.
