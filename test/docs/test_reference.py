@@ -44,6 +44,7 @@ def test_endpoints_are_those_of_the_contract(running):
         ("out", "joint_torque_command", "sensor_msgs/JointState"),
         ("out", "~/controller_state", "ilr_dynamics_msgs/ControllerState"),
         ("out", "~/payload", "ilr_dynamics_msgs/PayloadEstimate"),
+        ("out", "~/model_fit", "ilr_dynamics_msgs/ModelFit"),
         ("out", "diagnostics", "diagnostic_msgs/DiagnosticArray"),
         ("service", "~/update_model", "ilr_dynamics_msgs/UpdateModel"),
         ("service", "~/load_snapshot", "ilr_dynamics_msgs/LoadSnapshot"),
