@@ -14,20 +14,24 @@ import yaml
 
 from ilr_dynamics.nodes.controller.diagnostic_groups import FIT, JOINT_STATES, LOOP, MODEL
 from ilr_dynamics.nodes.shared.messages import diagnostic_status
-from ilr_dynamics_msgs.msg import ControllerState
+from ilr_dynamics_msgs.msg import ControllerState, ModelFit
 
 ROOT = Path(__file__).parents[1]
 CONFIG = ROOT / "config"
-REPORTS = "/inverse_dynamics/controller_state"
+REPORTS, FITS = "/inverse_dynamics/controller_state", "/inverse_dynamics/model_fit"
 N_JOINTS = 4
 ELEMENT = re.compile(r"(\w+)(?:\[(\d+)\])?")
 
 
-def shown_by_plotjuggler() -> list[str]:
+def curves_of_plotjuggler(topic: str) -> list[str]:
     root = ElementTree.parse(CONFIG / "plotjuggler.xml").getroot()
     names = [curve.attrib["name"] for curve in root.iter("curve")]
-    assert all(name.startswith(f"{REPORTS}/") for name in names)
-    return [name.removeprefix(f"{REPORTS}/") for name in names]
+    assert all(name.startswith((f"{REPORTS}/", f"{FITS}/")) for name in names)
+    return [name.removeprefix(f"{topic}/") for name in names if name.startswith(f"{topic}/")]
+
+
+def shown_by_plotjuggler() -> list[str]:
+    return curves_of_plotjuggler(REPORTS)
 
 
 @pytest.fixture(scope="module")
@@ -43,11 +47,18 @@ def shown_by_foxglove() -> list[str]:
     return [name.removeprefix(f"{REPORTS}.") for name in names]
 
 
-@pytest.mark.parametrize("shown", [shown_by_plotjuggler, shown_by_foxglove])
-def test_every_curve_is_a_field_of_the_message(shown):
-    kinds = ControllerState.get_fields_and_field_types()
+@pytest.mark.parametrize(
+    ("kind", "shown", "least"),
+    [
+        (ControllerState, shown_by_plotjuggler, 15),
+        (ControllerState, shown_by_foxglove, 15),
+        (ModelFit, lambda: curves_of_plotjuggler(FITS), 12),
+    ],
+)
+def test_every_curve_is_a_field_of_the_message(kind, shown, least):
+    kinds = kind.get_fields_and_field_types()
     names = shown()
-    assert len(set(names)) > 15
+    assert len(set(names)) > least
     for name in names:
         match = ELEMENT.fullmatch(name)
         assert match, name
@@ -69,7 +80,7 @@ def test_plotjuggler_subscribes_to_what_it_shows():
     subscriber = root.find("Plugins/plugin")
     # Without the source, PlotJuggler drops the curves of a layout that is opened before the data.
     assert root.find("previouslyLoaded_Streamer").get("name") == subscriber.get("ID")
-    assert subscriber.find("selected_topics").get("value") == REPORTS
+    assert subscriber.find("selected_topics").get("value") == f"{REPORTS};{FITS}"
 
 
 def test_every_split_of_plotjuggler_has_its_parts():
