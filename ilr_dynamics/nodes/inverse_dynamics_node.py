@@ -35,7 +35,6 @@ from ilr_dynamics.nodes.controller.diagnostics import (
     input_warnings,
     loop_status,
 )
-from ilr_dynamics.nodes.controller.fit_publisher import fit_figures, fit_status
 from ilr_dynamics.nodes.controller.follow_joint_trajectory import FollowJointTrajectoryServer
 from ilr_dynamics.nodes.controller.motion_requests import MotionRequests
 from ilr_dynamics.nodes.controller.payload_services import PayloadServices
@@ -240,7 +239,7 @@ class InverseDynamicsNode(LifecycleNode):
                 LOOP: loop_status(state, report.statistics, lag),
                 JOINT_STATES: joint_state_status(state, report.statistics, lag),
                 MODEL: model_status(state, report.statistics, report.model),
-                FIT: fit_status(self._loop.fit),
+                FIT: self._loop.fit.status,
             }
             self._warn(state, report.statistics, lag)
             details = {
@@ -250,7 +249,7 @@ class InverseDynamicsNode(LifecycleNode):
                 "publishers of joint states": state.publishers_text,
                 "last joint state answered [s ago]": f"{self._loop.silence:.2f}",
                 **report.statistics.summary(self._period),
-                **fit_figures(self._loop.fit, self._loop.joints),
+                **self._loop.fit.figures,
                 **{f"{kind} [times]": count for kind, count in self._log.counts.items()},
             }
             report.statistics.clear()

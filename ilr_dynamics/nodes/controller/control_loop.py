@@ -24,7 +24,6 @@ from ilr_dynamics.control import (
 from ilr_dynamics.control.feedforward import Predictor
 from ilr_dynamics.control.guiding import Guidance
 from ilr_dynamics.control.measured_velocity import MeasuredVelocity
-from ilr_dynamics.control.model_fit import ModelFit
 from ilr_dynamics.exceptions import InvalidDataError
 from ilr_dynamics.nodes.controller.diagnostics import LoopState
 from ilr_dynamics.nodes.controller.fit_publisher import FitPublisher
@@ -76,6 +75,8 @@ class ControlLoop:
     ----------
     rivals : RivalWatch
         Watch over other controllers of the arm.
+    fit : FitPublisher
+        Reports of whether the learned model still fits.
     """
 
     def __init__(
@@ -105,7 +106,7 @@ class ControlLoop:
             driver_compensates_gravity=values["driver_compensates_gravity"],
         )
         self._carried = settings.carried_payload(description, values["rate"])
-        self._fit_publisher = FitPublisher(node, joints, root_link(description), log)
+        self.fit = FitPublisher(node, self._carried.fit, joints, root_link(description), log)
         self._tool_frame = description.tool_frame
         self._command_topic = node.resolve_topic_name(values["command.topic"])
         self.rivals = RivalWatch(self._other_controllers)
@@ -162,16 +163,6 @@ class ControlLoop:
         )
 
     @property
-    def joints(self) -> tuple[str, ...]:
-        """Joints in the order of the arrays."""
-        return self._settings.limits.joints
-
-    @property
-    def fit(self) -> ModelFit | None:
-        """Watch over the fit of the learned model, if there is one."""
-        return self._carried.fit
-
-    @property
     def silence(self) -> float:
         """Time since the last joint state that was answered, s."""
         return self._watchdog.silence
@@ -185,8 +176,7 @@ class ControlLoop:
         self._velocity.reset()
         self._driver.reset()
         self._carried.restart()
-        if self._carried.fit is not None:
-            self._carried.fit.restart()
+        self.fit.restart()
         self._watchdog.feed()
         self.report.statistics.restart()
         self._collector.start()
@@ -223,7 +213,7 @@ class ControlLoop:
         self._watchdog.destroy()
         self._node.destroy_subscription(self.joint_states)
         self._node.destroy_lifecycle_publisher(self._torque_publisher)
-        self._fit_publisher.destroy()
+        self.fit.destroy()
         self.report.destroy()
 
     def apply(self, settings: ControlSettings, values: Mapping[str, Any]) -> None:
@@ -319,7 +309,7 @@ class ControlLoop:
         self._controller.look_ahead()
         self.report.statistics.look_ahead_times.append(time.perf_counter() - before)
         self._payloads.observe(self._stamp, command)
-        self._fit_publisher.observe(self._stamp, self._carried.fit)
+        self.fit.observe(self._stamp)
 
     def _check_velocity(
         self, stamp: float, position: FloatArray, measured: FloatArray | None

@@ -15,7 +15,7 @@ from ilr_dynamics.nodes.shared import qos
 from ilr_dynamics.nodes.shared.event_log import EventLog
 from ilr_dynamics_msgs.msg import ModelFit as FitMessage
 
-__all__ = ["FitPublisher", "fit_figures", "fit_status"]
+__all__ = ["FitPublisher"]
 
 
 class FitPublisher:
@@ -26,6 +26,8 @@ class FitPublisher:
     ----------
     node : LifecycleNode
         Node of the topic.
+    fit : ModelFit or None
+        What is reported of; None: the model is not watched.
     joints : tuple of str
         Joints in the order of the arrays.
     frame : str
@@ -35,17 +37,50 @@ class FitPublisher:
     """
 
     def __init__(
-        self, node: LifecycleNode, joints: tuple[str, ...], frame: str, log: EventLog
+        self,
+        node: LifecycleNode,
+        fit: ModelFit | None,
+        joints: tuple[str, ...],
+        frame: str,
+        log: EventLog,
     ) -> None:
         self._node, self._log = node, log
+        self._fit = fit
         self._joints = joints
         self._report: FitReport | None = None
         self._message = FitMessage(joint_names=list(joints))
         self._message.header.frame_id = frame
         self._publisher = node.create_lifecycle_publisher(FitMessage, "~/model_fit", qos.STATUS)
 
-    def observe(self, stamp: Any, fit: ModelFit | None) -> None:
+    @property
+    def status(self) -> tuple[bytes, str]:
+        """Level of DiagnosticStatus and a short text."""
+        if self._fit is None:
+            return DiagnosticStatus.OK, "not watched: drift.false_alarms is 0"
+        report = self._fit.report
+        return DiagnosticStatus.OK if report.fits else DiagnosticStatus.WARN, report.text
+
+    @property
+    def figures(self) -> dict[str, str]:
+        """Figures of the last minute of motion as texts."""
+        if self._fit is None or not self._fit.report.motion:
+            return {}
+        report = self._fit.report
+        figures = {"fit to motion of [s]": f"{report.motion:.0f}"}
+        of_joints = zip(self._joints, report.residual, report.outside, strict=True)
+        for joint, residual, outside in of_joints:
+            figures[f"fit residual of {joint} [std]"] = f"{residual:.2f}"
+            figures[f"fit outside 95 % of {joint} [%]"] = f"{100.0 * outside:.1f}"
+        return figures
+
+    def restart(self) -> None:
+        """Forget what was seen."""
+        if self._fit is not None:
+            self._fit.restart()
+
+    def observe(self, stamp: Any) -> None:
         """Publish what is new after a cycle."""
+        fit = self._fit
         if fit is None or fit.report is self._report:
             return
         before, self._report = self._report, fit.report
@@ -76,23 +111,3 @@ class FitPublisher:
         message.changed_kinds = [change.kind for change in report.changes]
         message.changed_by = array("d", [change.by for change in report.changes])
         message.changed_std = array("d", [change.std for change in report.changes])
-
-
-def fit_status(fit: ModelFit | None) -> tuple[bytes, str]:
-    """Return a level of DiagnosticStatus and a short text."""
-    if fit is None:
-        return DiagnosticStatus.OK, "not watched: drift.false_alarms is 0"
-    level = DiagnosticStatus.OK if fit.report.fits else DiagnosticStatus.WARN
-    return level, fit.report.text
-
-
-def fit_figures(fit: ModelFit | None, joints: tuple[str, ...]) -> dict[str, str]:
-    """Return the figures of the last minute of motion as texts."""
-    if fit is None or not fit.report.motion:
-        return {}
-    report = fit.report
-    figures = {"fit to motion of [s]": f"{report.motion:.0f}"}
-    for joint, residual, outside in zip(joints, report.residual, report.outside, strict=True):
-        figures[f"fit residual of {joint} [std]"] = f"{residual:.2f}"
-        figures[f"fit outside 95 % of {joint} [%]"] = f"{100.0 * outside:.1f}"
-    return figures
