@@ -146,7 +146,7 @@ class ModelFit:
             latest.mean(axis=0),
             np.mean(np.abs(latest) > HALF_OF_95_PERCENT, axis=0),
             self._test.of_joints.max(axis=1),
-            self._test.of_payload,
+            float(self._test.of_arm[0]),
             changes,
         )
 
@@ -162,13 +162,12 @@ class ModelFit:
     def _words(self, change: Change) -> str:
         kind = WORDS.get(change.kind, change.kind)
         size = f"{change.by:+.3g} +- {change.std:.2g} {UNITS[change.kind]}"
-        return (
-            f"{kind} {size}"
-            if change.joint is None
-            else f"{self._joints[change.joint]} {kind} {size}"
-        )
+        where = name_of(change, self._joints)
+        return f"{kind} {size}" if where == kind else f"{where} {kind} {size}"
 
 
 def name_of(change: Change, joints: Sequence[str]) -> str:
-    """Name of the joint that has changed, or payload."""
-    return change.kind if change.joint is None else joints[change.joint]
+    """Name of the joint that has changed; payload; or all."""
+    if change.joint is not None:
+        return joints[change.joint]
+    return "payload" if change.kind == "payload" else "all"

@@ -189,7 +189,7 @@ class ControlSettings:
         estimator = PayloadEstimator(PayloadPrior.of_arm(body, description.torque_limit))
         fit = None
         if self.false_alarms > 0.0:
-            prior = ChangePrior.of_arm(body, description.torque_limit)
+            prior = ChangePrior.with_limits(body, description.torque_limit)
             test = DriftTest(prior, residuals.sample_period, self.false_alarms)
             fit = ModelFit(test, self.limits.joints, least_std, residuals.sample_period)
         return CarriedPayload(

@@ -12,9 +12,10 @@ Each joint's residual torque, in predicted deviations, is under "nothing has cha
 
 an offset o, changes v and d of viscous and dry friction, a delay T of the torque, whose rate
 is :math:`\dot\tau`, and a payload, or what is more or less of it, with the inertial parameters pi.
-All have Gaussian priors about zero. A model may be surer than it says, so the precision of the
-residuals is kappa times what it predicts, kappa >= 1, in each joint. With the scaled sums A and b
-of products, the squared residual R and the number n of independent samples (`StateCells`)
+A payload is a change of all joints; so may a delay be. All coefficients have Gaussian priors about
+zero. A model may be surer than it says, so the precision of the residuals is kappa times what it
+predicts, kappa >= 1, in each joint. With the scaled sums A and b of products, the squared residual
+R and the number n of independent samples (`StateCells`)
 
 .. math::
     \log p_h(\kappa) = \tfrac{n}{2} \log\kappa - \tfrac{\kappa}{2} R
@@ -27,6 +28,7 @@ Balakrishnan, 2020).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple, Self
@@ -42,6 +44,7 @@ from ilr_dynamics.robot.pseudo_inertia_prior import PseudoInertiaPrior
 __all__ = [
     "KINDS",
     "N_COLUMNS",
+    "OF_ARM",
     "Change",
     "ChangePrior",
     "change_rows",
@@ -54,7 +57,10 @@ __all__ = [
 KINDS = ("offset", "viscous", "dry", "delay")
 PAYLOAD = slice(0, N_INERTIAL)
 OF_JOINT = slice(N_INERTIAL, N_INERTIAL + len(KINDS))
+DELAY = slice(OF_JOINT.stop - 1, OF_JOINT.stop)
 RESIDUAL = N_INERTIAL + len(KINDS)
+# Changes of the whole arm.
+OF_ARM = ("payload", "delay")
 N_COLUMNS = RESIDUAL + 1
 # Offset, change of dry friction, and of viscous friction at one rad/s, that is usual as a share of
 # the largest torque of a joint.
@@ -86,8 +92,13 @@ class ChangePrior:
     payload: FloatArray
     of_joint: FloatArray
 
+    @property
+    def of_arm(self) -> dict[str, tuple[slice, FloatArray]]:
+        """Columns and standard deviations of the changes of the whole arm, by `OF_ARM`."""
+        return {"payload": (PAYLOAD, self.payload), "delay": (DELAY, np.array([USUAL_DELAY]))}
+
     @classmethod
-    def of_arm(cls, body: PseudoInertiaPrior, torque_limit: FloatArray) -> Self:
+    def with_limits(cls, body: PseudoInertiaPrior, torque_limit: FloatArray) -> Self:
         """Return the prior of an arm whose joints have these largest torques (n,), Nm."""
         usual = USUAL_CHANGE * torque_limit
         delay = np.full(len(usual), USUAL_DELAY)
@@ -102,9 +113,9 @@ class Change:
     Attributes
     ----------
     joint : int or None
-        None for what the tool carries.
+        None for the whole arm.
     kind : str
-        One of `KINDS`, or payload.
+        One of `KINDS`, or of `OF_ARM`.
     by, std : float
         How much, and its standard deviation: Nm, Nms/rad, Nm, s, or kg.
     """
@@ -166,7 +177,8 @@ def log_odds(
     -------
     of_joints : ndarray of shape (..., n, 4)
         One for each joint and kind.
-    of_payload : ndarray of shape (...)
+    of_arm : ndarray of shape (..., 2)
+        Of a payload, and of the same delay of all joints.
     """
     squares = products[..., RESIDUAL, RESIDUAL]
     precision = SHARPER.reshape(-1, *[1] * counts.ndim)
@@ -178,12 +190,14 @@ def log_odds(
     of_kind = precision[..., None] * A
     of_kind = 0.5 * (precision[..., None] ** 2 * b**2 / (1.0 + of_kind) - np.log1p(of_kind))
     of_joints = _log_mean(noise[..., None] + of_kind) - unchanged[..., None]
-    total = products.sum(axis=-3)
-    A = total[..., PAYLOAD, PAYLOAD] * np.outer(prior.payload, prior.payload)
-    b = total[..., PAYLOAD, RESIDUAL] * prior.payload
-    precision = precision[..., 0]
-    of_payload = _log_ratio(precision[..., None, None] * A, precision[..., None] * b)
-    return of_joints, _log_mean(noise.sum(axis=-1) + of_payload) - unchanged.sum(axis=-1)
+    total, precision = products.sum(axis=-3), precision[..., 0]
+    of_arm = []
+    for columns, scale in prior.of_arm.values():
+        A = total[..., columns, columns] * np.outer(scale, scale)
+        b = total[..., columns, RESIDUAL] * scale
+        odds = _log_ratio(precision[..., None, None] * A, precision[..., None] * b)
+        of_arm.append(_log_mean(noise.sum(axis=-1) + odds) - unchanged.sum(axis=-1))
+    return of_joints, np.stack(of_arm, axis=-1)
 
 
 def sharpened(products: FloatArray, counts: FloatArray, prior: ChangePrior) -> FloatArray:
@@ -208,7 +222,7 @@ def sharpened(products: FloatArray, counts: FloatArray, prior: ChangePrior) -> F
 
 
 def explanation(
-    products: FloatArray, prior: ChangePrior, cost: float, *, payload: bool = True
+    products: FloatArray, prior: ChangePrior, cost: float, of_arm: Sequence[str] = OF_ARM
 ) -> list[Change]:
     """
     Return what has changed: the changes that together are the most probable.
@@ -220,30 +234,34 @@ def explanation(
     prior : ChangePrior
     cost : float
         Log odds against each change before anything is seen.
-    payload : bool
-        Whether a payload may be one of them.
+    of_arm : sequence of str
+        Changes of the whole arm one of which may be among them.
     """
-    nothing = np.zeros(N_INERTIAL)
-    chosen, evidence = _best_kinds(_without(products, nothing), prior, cost)
-    changes = _changes(_without(products, nothing), prior, chosen)
-    if not payload:
-        return changes
-    beside = np.zeros(prior.of_joint.shape)
-    for _ in range(TURNS):
-        found = _payload_beside(products, prior, beside)
-        beside, _ = _best_kinds(_without(products, found.parameters), prior, cost)
-    found = _payload_beside(products, prior, beside)
-    if found.log_evidence - cost * (1.0 + beside.sum()) < evidence:
-        return changes
-    of_payload = Change(None, "payload", float(found.parameters[0]), found.mass_std)
-    return [of_payload, *_changes(_without(products, found.parameters), prior, beside)]
+    left = _without(products, slice(0, 0), np.zeros(0))
+    chosen, most = _best_kinds(left, prior, cost)
+    changes = _changes(left, prior, chosen)
+    for kind in of_arm:
+        columns, scale = prior.of_arm[kind]
+        beside = np.zeros(prior.of_joint.shape)
+        for _ in range(TURNS):
+            found = _whole_beside(products, prior, beside, columns, scale)
+            left = _without(products, columns, found.parameters)
+            beside, _ = _best_kinds(left, prior, cost)
+        found = _whole_beside(products, prior, beside, columns, scale)
+        odds = found.log_evidence - cost * (1.0 + beside.sum())
+        if odds > most:
+            most = odds
+            change = Change(None, kind, float(found.parameters[0]), found.std)
+            left = _without(products, columns, found.parameters)
+            changes = [change, *_changes(left, prior, beside)]
+    return changes
 
 
-def _without(products: FloatArray, parameters: FloatArray) -> FloatArray:
-    """Products (n, 5, 5) of kinds and of the residual torque less that of a payload."""
+def _without(products: FloatArray, columns: slice, parameters: FloatArray) -> FloatArray:
+    """Products (n, 5, 5) of kinds and of the residual torque less that of some parameters."""
     left = np.zeros((N_COLUMNS, len(KINDS) + 1))
     left[OF_JOINT, : len(KINDS)] = np.eye(len(KINDS))
-    left[PAYLOAD, -1] = -parameters
+    left[columns, -1] = -parameters
     left[RESIDUAL, -1] = 1.0
     return np.asarray(left.T @ products @ left)
 
@@ -281,29 +299,35 @@ def _changes(products: FloatArray, prior: ChangePrior, chosen: FloatArray) -> li
     ]
 
 
-class _Payload(NamedTuple):
-    """Most probable parameters (10,) of a payload, deviation of its mass, and log evidence."""
+class _Whole(NamedTuple):
+    """Most probable parameters (m,) of a change of all, deviation of the first, log evidence."""
 
     parameters: FloatArray
-    mass_std: float
+    std: float
     log_evidence: float
 
 
-def _payload_beside(products: FloatArray, prior: ChangePrior, chosen: FloatArray) -> _Payload:
-    """Payload beside the kinds that were chosen (n, 4), which are integrated out."""
+def _whole_beside(
+    products: FloatArray,
+    prior: ChangePrior,
+    chosen: FloatArray,
+    columns: slice,
+    prior_std: FloatArray,
+) -> _Whole:
+    """Change of the whole arm beside kinds that were chosen (n, 4), which are integrated out."""
     scale = prior.of_joint * chosen
     outer = scale[:, :, None] * scale[:, None, :]
     known = np.eye(len(KINDS)) + products[:, OF_JOINT, OF_JOINT] * outer
     across = scale[:, :, None] * products[:, OF_JOINT]
     total = (products - across.transpose(0, 2, 1) @ np.linalg.solve(known, across)).sum(axis=0)
-    A = total[PAYLOAD, PAYLOAD] * np.outer(prior.payload, prior.payload)
-    b = total[PAYLOAD, RESIDUAL] * prior.payload
-    covariance = np.linalg.inv(np.eye(N_INERTIAL) + A)
+    A = total[columns, columns] * np.outer(prior_std, prior_std)
+    b = total[columns, RESIDUAL] * prior_std
+    covariance = np.linalg.inv(np.eye(len(b)) + A)
     of_kinds = 0.5 * (products[:, RESIDUAL, RESIDUAL].sum() - total[RESIDUAL, RESIDUAL])
     of_kinds -= 0.5 * np.linalg.slogdet(known)[1].sum()
-    return _Payload(
-        prior.payload * (covariance @ b),
-        float(prior.payload[0] * np.sqrt(covariance[0, 0])),
+    return _Whole(
+        prior_std * (covariance @ b),
+        float(prior_std[0] * np.sqrt(covariance[0, 0])),
         float(of_kinds + _log_ratio(A, b)),
     )
 

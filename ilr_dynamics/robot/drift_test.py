@@ -18,6 +18,7 @@ import numpy as np
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.robot.change_evidence import (
     N_COLUMNS,
+    OF_ARM,
     Change,
     ChangePrior,
     explanation,
@@ -59,8 +60,8 @@ class DriftTest:
         What has changed; empty if nothing has.
     of_joints : ndarray of shape (n, 4)
         Log odds of each kind of change of each joint, in the window that says most.
-    of_payload : float
-        The same of a payload that is not known of.
+    of_arm : ndarray of shape (2,)
+        The same of the changes of the whole arm, `OF_ARM`.
     """
 
     def __init__(self, prior: ChangePrior, sample_period: float, false_alarms: float) -> None:
@@ -79,7 +80,7 @@ class DriftTest:
         self._alarmed = np.zeros(N_WINDOWS, dtype=bool)
         self.changes: list[Change] = []
         self.of_joints = np.zeros(self._prior.of_joint.shape)
-        self.of_payload = 0.0
+        self.of_arm = np.zeros(len(OF_ARM))
 
     def add(
         self, position: FloatArray, velocity: FloatArray, rows: FloatArray, weights: FloatArray
@@ -112,18 +113,21 @@ class DriftTest:
 
     def _look(self) -> None:
         cells = self._cells
-        of_joints, of_payload = log_odds(cells.products, cells.counts, self._prior)
-        each = np.concatenate([of_joints.reshape(N_WINDOWS, -1), of_payload[:, None]], axis=1)
+        of_joints, of_arm = log_odds(cells.products, cells.counts, self._prior)
+        each = np.concatenate([of_joints.reshape(N_WINDOWS, -1), of_arm], axis=1)
         largest = each.max(axis=1)
         total = largest + np.log(np.exp(each - largest[:, None]).mean(axis=1))
         clearest = int(np.argmax(total))
-        self.of_joints, self.of_payload = of_joints[clearest], float(of_payload[clearest])
+        self.of_joints, self.of_arm = of_joints[clearest], of_arm[clearest]
         self._alarmed |= total > self.threshold
         if total[clearest] > self.threshold:
             sums = sharpened(cells.products[clearest], cells.counts[clearest], self._prior)
-            self.changes = explanation(
-                sums, self._prior, self.threshold, payload=self.of_payload > self.threshold
-            )
+            likely = [
+                kind
+                for kind, odds in zip(OF_ARM, self.of_arm, strict=True)
+                if odds > self.threshold
+            ]
+            self.changes = explanation(sums, self._prior, self.threshold, likely)
 
     def _begin_window(self, window: int) -> None:
         """End a window and begin it anew: if no open one sees a change, there is none any more."""

@@ -24,7 +24,7 @@ PERIOD = 0.1
 
 @pytest.fixture
 def fit():
-    prior = ChangePrior.of_arm(PseudoInertiaPrior(1.0, 0.15), ARM.torque_limit)
+    prior = ChangePrior.with_limits(PseudoInertiaPrior(1.0, 0.15), ARM.torque_limit)
     test = DriftTest(prior, PERIOD, 0.01)
     return ModelFit(test, ARM.joint_names, np.zeros(4), PERIOD)
 

@@ -24,7 +24,7 @@ from ilr_dynamics.robot.pseudo_inertia_prior import PseudoInertiaPrior
 
 ARM = load_description("wam4")
 DYNAMICS = PayloadDynamics(ARM)
-PRIOR = ChangePrior.of_arm(PseudoInertiaPrior(1.0, 0.15), ARM.torque_limit)
+PRIOR = ChangePrior.with_limits(PseudoInertiaPrior(1.0, 0.15), ARM.torque_limit)
 STD = np.array([0.3, 0.4, 0.2, 0.1])
 PAYLOAD = box(0.5, [0.03, -0.02, 0.04], [0.08, 0.08, 0.12]).parameters
 
@@ -64,7 +64,7 @@ def explained(rows, cost=10.0):
 def test_odds_are_those_of_normal_distributions(seed, noise):
     """The marginal distributions of all torques, written down."""
     rows = seen(seed, n_samples=5, noise=noise)
-    of_joints, of_payload = log_odds(*sums(rows), PRIOR)
+    of_joints, of_arm = log_odds(*sums(rows), PRIOR)
 
     def log_density(z, spread, kappa):
         return multivariate_normal.logpdf(z, np.zeros(len(z)), np.eye(len(z)) / kappa + spread)
@@ -78,14 +78,16 @@ def test_odds_are_those_of_normal_distributions(seed, noise):
             each = [log_density(z, np.outer(column, column), kappa) for kappa in SHARPER]
             odds = np.logaddexp.reduce(each) - np.log(len(each)) - unchanged
             assert of_joints[joint, kind] == pytest.approx(odds, rel=1e-6, abs=1e-6)
-    z, columns = rows[:, :, -1].ravel(), (rows[:, :, :10] * PRIOR.payload).reshape(-1, 10)
-    each = [log_density(z, columns @ columns.T, kappa) for kappa in SHARPER]
     unchanged = sum(
-        log_density(each, 0.0, np.clip(len(each) / (each @ each), SHARPER[0], SHARPER[-1]))
-        for each in rows[:, :, -1].T
+        log_density(z, 0.0, np.clip(len(z) / (z @ z), SHARPER[0], SHARPER[-1]))
+        for z in rows[:, :, -1].T
     )
-    odds = np.logaddexp.reduce(each) - np.log(len(each)) - unchanged
-    assert of_payload == pytest.approx(odds, rel=1e-6, abs=1e-6)
+    z = rows[:, :, -1].ravel()
+    for found, (columns, scale) in zip(of_arm, PRIOR.of_arm.values(), strict=True):
+        scaled = (rows[:, :, columns] * scale).reshape(len(z), -1)
+        each = [log_density(z, scaled @ scaled.T, kappa) for kappa in SHARPER]
+        odds = np.logaddexp.reduce(each) - np.log(len(each)) - unchanged
+        assert found == pytest.approx(odds, rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize("joint", range(4))
@@ -111,6 +113,13 @@ def test_a_payload_is_told_from_friction_and_both_are_found_together():
     assert set(both) == {(None, "payload"), (0, "dry"), (2, "viscous")}
     # Put down what was fed forward.
     assert explained(seen(4, payload=-PAYLOAD))[None, "payload"].by < -0.3
+
+
+def test_a_delay_of_all_joints_is_told_from_one_of_each():
+    late = [(joint, "delay", 0.006) for joint in range(4)]
+    found = explained(seen(5, late))
+    assert set(found) == {(None, "delay")}
+    assert found[None, "delay"].by == pytest.approx(0.006, abs=4.0 * found[None, "delay"].std)
 
 
 @given(st.integers(0, 1000), st.floats(0.1, 1.0))
