@@ -38,7 +38,7 @@ class Seen:
     texts : list of str
         Of each report that is not the same as before.
     costs : list of float
-        Time of the processor that each cycle took, s, without the payload's estimate.
+        Time of the processor that each cycle took, s, without the payload's estimate, if timed.
     """
 
     times: list[float] = field(default_factory=list)
@@ -65,11 +65,14 @@ def observed(
     path: str,
     duration: float,
     change: Callable[[float], None],
+    *,
+    is_timed: bool = False,
 ) -> Seen:
     """
     Track a path for so long; `change` is told the time since its start, s, in each cycle.
 
-    The watch is the node's, with its parameters; what the tool carries is not fed forward.
+    The watch is the node's, with its parameters; what the tool carries is not fed forward. To
+    read the processor's time may take longer than the cycle, so that is done where `is_timed`.
     """
     carried = node_settings(arm, "ilr").carried_payload(arm.description, RATE)
     controller = arm.controller(carried.feedforward(feedforward))
@@ -89,9 +92,10 @@ def observed(
             raise TrajectoryError(f"at {at:.2f} s: {controller.fault}")
         if moving and command.mode is not Mode.TRACKING:
             return seen
-        before, began = carried.fit.report, time.thread_time()
+        before, began = carried.fit.report, time.thread_time() if is_timed else 0.0
         carried.observe(command, estimates=False)
-        seen.costs.append(time.thread_time() - began)
+        if is_timed:
+            seen.costs.append(time.thread_time() - began)
         if carried.fit.report is not before:
             seen.add(at, carried.fit.report, joints)
         measured = arm.plant.step(command.torque)
