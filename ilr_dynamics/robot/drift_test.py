@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
-from ilr_dynamics.robot.change_evidence import (
+from ilr_dynamics.robot.misfit_evidence import (
     N_COLUMNS,
     OF_ARM,
     Change,

@@ -7,7 +7,7 @@ import pytest
 
 from ilr_dynamics.control.model_fit import LENGTH, ModelFit
 from ilr_dynamics.control.residual_observer import ResidualSample
-from ilr_dynamics.robot.change_evidence import ChangePrior
+from ilr_dynamics.robot.misfit_evidence import ChangePrior
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.drift_test import DriftTest
 from ilr_dynamics.robot.payload import Payload

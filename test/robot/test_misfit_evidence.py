@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from payloads import box
 from scipy.stats import multivariate_normal
 
-from ilr_dynamics.robot.change_evidence import (
+from ilr_dynamics.robot.misfit_evidence import (
     KINDS,
     SHARPER,
     ChangePrior,
