@@ -42,8 +42,8 @@ class Screening:
         coordinate in which they lie apart, and where.
     numbers : (b, L)
         Components of a block; -1 for none.
-    first_rows : (b, r (r + 3) / 2, L)
-        The first r rows of their roots.
+    first_rows : (b, r (r + 3) / 2, L / 2)
+        The first r rows of their roots: numbers of single precision, two in each.
     boxes : (g, 3 s + 2, 8)
         Largest log weight c at a centre and 1 / e of each block; then of each of s coordinates the
         smallest and largest centre, and one by the largest variance.
@@ -78,10 +78,13 @@ class Screening:
         box[:, 1] = _in_lanes(1.0 / exponents[order], 0.0).max(axis=1)
         box[:, 2::3], box[:, 3::3] = lowest.min(axis=1), highest.max(axis=1)
         box[:, 4::3] = 1.0 / _in_lanes(variances, 0.0).max(axis=1)
+        # What is too large for it rules out nothing.
+        with np.errstate(over="ignore"):
+            first_rows = np.swapaxes(_in_lanes(packed, 0.0), 1, 2).astype(np.float32, order="C")
         return cls(
             splits,
             numbers,
-            np.ascontiguousarray(np.swapaxes(_in_lanes(packed, 0.0), 1, 2)),
+            first_rows.view(np.float64),
             np.ascontiguousarray(np.swapaxes(_in_lanes(box, 0.0), 1, 2)),
         )
 
