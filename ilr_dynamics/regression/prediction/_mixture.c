@@ -39,7 +39,8 @@ static double *take(char **memory, size_t n)
 
 static Scratch *new_scratch(const Mixture *self)
 {
-    size_t k = (size_t)self->k, n_inputs = size_of_inputs(self, LANES);
+    // As many as blocks have room for, should a damaged file name some twice.
+    size_t k = (size_t)self->k + LANES, n_inputs = size_of_inputs(self, LANES);
     size_t n_means = k * (size_t)(self->d * LANES);
     size_t n_candidates = k * sizeof(Candidate) / sizeof(double);
     size_t n_ranks = k * sizeof(Rank) / sizeof(double), n_numbers = (size_t)(self->b * LANES);

@@ -15,6 +15,7 @@ coordinates: the bound is the first part of the distance itself.
 
 Components are screened eight at a time, those near each other in one block: first a box about the
 centres of a block, in one coordinate at a time; then the first rows of each; then all rows.
+`screening.h` does it, for one input or a box that holds several.
 """
 
 from __future__ import annotations
