@@ -47,6 +47,9 @@ class LearningSettings:
         arm's namespace.
     command_topic : str or None
         Topic of the commanded torques in recordings (`read_recording`), likewise.
+    controller_state_topic : str or None
+        Topic of the controller's reports in recordings, likewise: what they say was guided by
+        hand is not learned from.
     model : mapping
         Parameters of `ILR`.
     samples : SampleSettings
@@ -79,6 +82,7 @@ class LearningSettings:
     driver_compensates_gravity: bool = False
     state_topic: str = "/joint_states"
     command_topic: str | None = "/joint_torque_command"
+    controller_state_topic: str | None = "/inverse_dynamics/controller_state"
     model: Mapping[str, Any] = field(default_factory=dict)
     samples: SampleSettings = SampleSettings()
     limits: BagLimits = BagLimits()

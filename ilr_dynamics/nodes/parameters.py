@@ -168,6 +168,9 @@ INVERSE_DYNAMICS = (
         "the joint states", choices=("commanded", "measured")),
     Row("learning.command_topic", "joint_torque_command",
         "topic of the commanded torques in recordings; empty: learn from the measured ones"),
+    Row("learning.controller_state_topic", "inverse_dynamics/controller_state",
+        "topic of the controller's reports in recordings: what they say was guided by hand is not "
+        "learned from; empty: learn from all"),
     Row("learning.continuous_joints", [""],
         "joints without limits, whose recorded positions may jump by whole turns"),
     Row("learning.sample_rate", 100.0, "samples per second to learn from; 0: all", "Hz",

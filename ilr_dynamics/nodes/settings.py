@@ -255,6 +255,7 @@ def learning_settings(values: Mapping[str, Any], namespace: str = "/") -> Learni
         driver_compensates_gravity=values["driver_compensates_gravity"],
         state_topic=values["learning.state_topic"],
         command_topic=command_topic(values),
+        controller_state_topic=values["learning.controller_state_topic"] or None,
         namespace=namespace,
         prefix=values["prefix"],
         model={
