@@ -17,6 +17,8 @@ IRREGULAR = 0.2
 DEGREE = 4
 # Rows of memory for one of a block: so seldom the newest ones are moved to its beginning.
 ROWS = 8
+# Parts of a block whose mean velocities are told.
+PARTS = 6
 
 
 class SmoothedMotion(NamedTuple):
@@ -30,7 +32,9 @@ class SmoothedMotion(NamedTuple):
     torque
         Torque that caused it, Nm.
     largest_torque
-        Largest magnitude of a torque around that instant, Nm.
+        Largest magnitude of a torque in the block, Nm.
+    parts : ndarray of shape (n_parts, n_joints)
+        Mean velocity in each part of the block, rad/s.
     """
 
     position: FloatArray
@@ -38,6 +42,7 @@ class SmoothedMotion(NamedTuple):
     acceleration: FloatArray
     torque: FloatArray
     largest_torque: FloatArray
+    parts: FloatArray
 
 
 class MotionBlocks:
@@ -58,6 +63,11 @@ class MotionBlocks:
     every : int, optional
         Cycles from the end of one block to that of the next; blocks overlap if it is less than
         `n_cycles`, which is the default.
+
+    Attributes
+    ----------
+    part_weights : ndarray of shape (n_parts,)
+        Weights of the parts of a block in smoothed values; their sum is one.
     """
 
     def __init__(
@@ -68,8 +78,14 @@ class MotionBlocks:
         offsets = period * (np.arange(n_cycles) - 0.5 * (n_cycles - 1))
         powers = np.vander(offsets, DEGREE + 1, increasing=True)
         # Value, slope and curvature at the middle.
+        self._ends = np.linspace(0, n_cycles - 1, PARTS + 1).round().astype(np.intp)
+        self._lengths = period * np.diff(self._ends)[:, np.newaxis]
         derivatives = np.linalg.pinv(powers) * np.array([[1.0], [1.0], [2.0], [6.0], [24.0]])
         self._filter = derivatives[:3]
+        # The cycle at which two parts meet counts half for either.
+        total = np.cumsum(self._filter[0])
+        self.part_weights = np.diff((total - 0.5 * self._filter[0])[self._ends])
+        self.part_weights[[0, -1]] += 0.5 * self._filter[0, [0, -1]]
         # Time, positions and torques of the newest cycles.
         self._rows = np.empty((ROWS * n_cycles, 1 + 2 * n_joints))
         self.restart()
@@ -118,4 +134,5 @@ class MotionBlocks:
             second[:n_joints],
             value[n_joints:],
             np.abs(block[:, 1 + n_joints :]).max(axis=0),
+            np.diff(block[self._ends, 1 : 1 + n_joints], axis=0) / self._lengths,
         )
