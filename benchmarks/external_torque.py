@@ -18,8 +18,10 @@ import json
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
+from _external_torque_figure import draw_pushes
 from _free_motion import free_motions
 from _learned_arm import learned_predictor
 from _learners import node_settings
@@ -29,8 +31,13 @@ from _simulated_motion import Arm
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.cli.table import format_table
-from ilr_dynamics.control import JointPath, Mode, Reference, RigidBodyFeedForward
-from ilr_dynamics.control import TrackingController
+from ilr_dynamics.control import (
+    JointPath,
+    Mode,
+    Reference,
+    RigidBodyFeedForward,
+    TrackingController,
+)
 from ilr_dynamics.control.external_torque import ExternalTorqueObserver, PredictedTorque
 from ilr_dynamics.control.feedforward import Predictor
 from ilr_dynamics.exceptions import TrajectoryError
@@ -42,6 +49,8 @@ HELD_S, FOUND_S = 1.0, 0.05
 BISECTIONS = 9
 # Alarms that follow each other so fast are one, s.
 ONE_ALARM_S = 0.5
+# Of the picture: when pushes begin, how long each joint has, s, and their share of its limit.
+SHOWN_FROM_S, SHOWN_EACH_S, SHOWN_PUSH = 3.0, 2.0, 0.08
 OBSERVERS = ("external torque", *(f"momentum observer, K = {gain:g}/s" for gain in GAINS))
 
 
@@ -54,11 +63,19 @@ def main() -> int:
     parser.add_argument("--snapshot", help="model of such an arm, not to learn one")
     parser.add_argument("--hours", type=float, default=1.0, help="of free motion")
     parser.add_argument("--pushes", type=int, default=20, help="of each joint")
+    parser.add_argument("--figure", type=Path, help="picture of some pushes to draw")
     options = parser.parse_args()
     arm = Arm(options.seed, options.robot)
     predictor = learned_predictor(arm, options.seed, options.rounds, options.snapshot)
     rig = Rig(arm, options.seed, predictor)
     motions = free_motions(arm, options.seed, test_paths=options.seed < 101)
+    if options.figure:
+        draw_pushes(
+            options.figure,
+            options.robot,
+            arm.description.joint_names,
+            _some_pushes(rig, next(motions)),
+        )
     free = _free_motion(rig, motions, 3600.0 * options.hours)
     rig.largest = free["largest residual"]
     random = np.random.default_rng([options.seed, 27])
@@ -223,10 +240,32 @@ def _smallest_pushes(
                 low, high = 0.0, largest
                 for _ in range(BISECTIONS):
                     push = 0.5 * (low + high)
-                    low, high = (low, push) if rig.finds(observer, joint, sign * push) else (push, high)
+                    low, high = (
+                        (low, push) if rig.finds(observer, joint, sign * push) else (push, high)
+                    )
                 found[name].append(high)
     print(f"external torque: joint {joint + 1} of {rig.n_joints}", file=sys.stderr)
     return found
+
+
+def _some_pushes(rig: Rig, path: JointPath) -> dict[str, FloatArray]:
+    """External torques while a push at each joint comes and goes."""
+    rig.start(path)
+    limit, n = rig.plant.description.torque_limit, rig.n_joints
+    rows = []
+    for cycle in range(round((SHOWN_FROM_S + SHOWN_EACH_S * n) / rig.plant.config.cycle)):
+        since = cycle * rig.plant.config.cycle - SHOWN_FROM_S
+        joint, within = divmod(since, SHOWN_EACH_S)
+        push = SHOWN_PUSH * limit * (np.arange(n) == joint) * (within < 0.5 * SHOWN_EACH_S)
+        rig.plant.push = push if since >= 0.0 else np.zeros(n)
+        rig.step()
+        if rig.found is not None and since >= -0.5:
+            # What pushed at the time that the estimate is of.
+            rows.append((rig.found.time, rig.found.torque, rig.found.threshold, rig.plant.push))
+    names = ("time", "torque", "threshold", "push")
+    return {
+        name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)
+    }
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@ r"""
 External torque: what acts on the joints beside the drives, by a model that knows its own doubt.
 
 Positions and torques of the last 60 ms are smoothed as those that the model learned from
-(`MotionBlocks`), which gives position, velocity, acceleration and torque :math:`\tau` at the middle
-of that time. With the model's expectation m the torque from outside is
+(`MotionBlocks`), which gives position, velocity, acceleration and torque :math:`\tau` at the
+middle of that time. With the model's expectation m the torque from outside is
 
 .. math::
     \tau_\mathrm{ext} = m(q, \dot q, \ddot q) - \tau
@@ -21,8 +21,8 @@ is asked for either direction, and friction and its bound are smoothed as all el
     m = \tfrac12 (m_+ + m_-) + \tfrac12 (m_+ - m_-) \sum_p w_p \operatorname{sat}(v_p / v_t),
     \qquad b = \sqrt 3 s_0 \sum_p \frac{|w_p|}{\sqrt{1 + v_p^2 / v_r^2}}
 
-It is called contact where :math:`|\tau_\mathrm{ext}| > u s_1 + b` in any joint. N looks at n joints
-find a normal variable beyond u deviations at most :math:`2 n N Q(u)` times, however the looks
+It is called contact where :math:`|\tau_\mathrm{ext}| > u s_1 + b` in any joint. N looks at n
+joints find a normal variable beyond u deviations at most :math:`2 n N Q(u)` times, however the looks
 depend on each other (Boole's inequality), with Q the tail of the normal distribution. So u follows
 from the rate of alarms that is asked for.
 """

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,7 +85,7 @@ class ControllerModes:
 def _report(message: bytes) -> tuple[int, int] | None:
     if len(message) <= _TEXT:
         return None
-    order = "little" if message[1] & _LITTLE_ENDIAN else "big"
+    order: Literal["little", "big"] = "little" if message[1] & _LITTLE_ENDIAN else "big"
     seconds = int.from_bytes(message[_STAMP : _STAMP + 4], order, signed=True)
     nanoseconds = int.from_bytes(message[_STAMP + 4 : _LENGTH], order)
     mode = _TEXT + int.from_bytes(message[_LENGTH:_TEXT], order)

@@ -165,7 +165,9 @@ def read_recording(
     return without_guided(recording, guided)
 
 
-def _check_topics(bag: Bag, consumers: Mapping[str, MessageConsumer], n_states: int, uri: str | Path) -> None:
+def _check_topics(
+    bag: Bag, consumers: Mapping[str, MessageConsumer], n_states: int, uri: str | Path
+) -> None:
     """Refuse a bag without joint states, or with a wrong type on one of the topics."""
     of_states = next(iter(consumers))
     if of_states not in bag.types:

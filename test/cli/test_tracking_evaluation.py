@@ -15,19 +15,15 @@ from rclpy.serialization import serialize_message
 from ilr_dynamics.cli.evaluate import main
 from ilr_dynamics.cli.html_report import HtmlReport
 from ilr_dynamics.cli.tracking_evaluation import read_tracking
-<<<<<<< HEAD
 from ilr_dynamics.cli.tracking_figures import (
     draw_gate,
     draw_tracking_errors,
     draw_tracking_torques,
 )
 from ilr_dynamics.cli.tracking_record import TrackingRecord
-from ilr_dynamics.nodes.recorder import CONTROLLER_STATE, controller_state_definition
-=======
 from ilr_dynamics.nodes.recorder import controller_state_definition
-from ilr_dynamics.recording.guided_states import CONTROLLER_STATE
->>>>>>> 6aa3ae2 (Leave stretches out that were guided by hand; say how many seconds, and why)
 from ilr_dynamics.recording import RecordingWriter
+from ilr_dynamics.recording.guided_states import CONTROLLER_STATE
 from ilr_dynamics_msgs.msg import ControllerState
 
 TOPIC = "/inverse_dynamics/controller_state"

@@ -172,8 +172,15 @@ def test_a_model_without_an_answer_or_doubt_gives_nothing(torque, std):
     state = swing(0.0)
     for cycle in range(100):
         command = Command(
-            cycle * PERIOD, Mode.HOLDING, np.ones(2), answer, np.zeros(2), state, *state[:2],
-            False, True,
+            cycle * PERIOD,
+            Mode.HOLDING,
+            np.ones(2),
+            answer,
+            np.zeros(2),
+            state,
+            *state[:2],
+            False,
+            True,
         )
         assert observer.add(command, None, lambda _: answer) is None
     assert "no finite torque, or has no deviation" in observer.objection

@@ -127,7 +127,8 @@ def test_a_recording_made_by_hand_alone_is_refused(write_guided, long_motion):
 
 
 def test_reports_of_another_type_are_refused(write_guided, long_motion):
-    with pytest.raises(RecordingError, match=f"{JOINT_STATE} on {TOPIC}; expected {CONTROLLER_STATE}"):
+    text = f"{JOINT_STATE} on {TOPIC}; expected {CONTROLLER_STATE}"
+    with pytest.raises(RecordingError, match=text):
         read(write_guided(kind=JOINT_STATE), long_motion)
 
 

@@ -31,9 +31,7 @@ def test_jacobian_is_the_motion_of_the_tool_frame():
         change = np.linalg.inv(pose) @ model.link_pose(moved, model.description.tool_frame)
         spin = (change[:3, :3] - change[:3, :3].T) / (2.0 * step)
         np.testing.assert_allclose(column[:3], change[:3, 3] / step, atol=1e-5)
-        np.testing.assert_allclose(
-            column[3:], [spin[2, 1], spin[0, 2], spin[1, 0]], atol=1e-5
-        )
+        np.testing.assert_allclose(column[3:], [spin[2, 1], spin[0, 2], spin[1, 0]], atol=1e-5)
 
 
 def test_a_wrench_that_seven_joints_feel_well_is_found():
