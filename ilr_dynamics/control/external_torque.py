@@ -22,9 +22,9 @@ is asked for either direction, and friction and its bound are smoothed as all el
     \qquad b = \sqrt 3 s_0 \sum_p \frac{|w_p|}{\sqrt{1 + v_p^2 / v_r^2}}
 
 It is called contact where :math:`|\tau_\mathrm{ext}| > u s_1 + b` in any joint. N looks at n
-joints find a normal variable beyond u deviations at most :math:`2 n N Q(u)` times, however the looks
-depend on each other (Boole's inequality), with Q the tail of the normal distribution. So u follows
-from the rate of alarms that is asked for.
+joints find a normal variable beyond u deviations at most :math:`2 n N Q(u)` times, however the
+looks depend on each other (Boole's inequality), with Q the tail of the normal distribution. So u
+follows from the rate of alarms that is asked for.
 """
 
 from __future__ import annotations

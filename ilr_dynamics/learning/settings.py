@@ -47,9 +47,6 @@ class LearningSettings:
         arm's namespace.
     command_topic : str or None
         Topic of the commanded torques in recordings (`read_recording`), likewise.
-    controller_state_topic : str or None
-        Topic of the controller's reports in recordings, likewise: what they say was guided by
-        hand is not learned from.
     model : mapping
         Parameters of `ILR`.
     samples : SampleSettings
@@ -76,13 +73,15 @@ class LearningSettings:
     prefix : str
         What the joints' names begin with in messages, where a recording does not say another: of
         two arms alike each learns from recordings of both.
+    controller_state_topic : str or None
+        Topic of the controller's reports in recordings, as `state_topic`: what they say was
+        guided by hand is not learned from.
     """
 
     joint_names: tuple[str, ...]
     driver_compensates_gravity: bool = False
     state_topic: str = "/joint_states"
     command_topic: str | None = "/joint_torque_command"
-    controller_state_topic: str | None = "/inverse_dynamics/controller_state"
     model: Mapping[str, Any] = field(default_factory=dict)
     samples: SampleSettings = SampleSettings()
     limits: BagLimits = BagLimits()
@@ -93,6 +92,7 @@ class LearningSettings:
     directories: tuple[str, ...] | None = None
     namespace: str = "/"
     prefix: str = ""
+    controller_state_topic: str | None = "/inverse_dynamics/controller_state"
 
     def __post_init__(self) -> None:
         """Check names and directories."""
