@@ -229,9 +229,9 @@ RECORDER = (
     Row("storage", "mcap", "kind of storage file", choices=("mcap", "sqlite3")),
     Row("topics", ["joint_states", "joint_torque_command"],
         "topics of type sensor_msgs/JointState to record", read_only=True),
-    Row("controller_state", "",
-        "topic of ilr_dynamics_msgs/ControllerState to record too, for evaluate; empty: none",
-        read_only=True),
+    Row("controller_state", "inverse_dynamics/controller_state",
+        "topic of ilr_dynamics_msgs/ControllerState to record too, for evaluate, and to tell what "
+        "was guided by hand; empty: none", read_only=True),
     Row("reliability", "reliable",
         "quality of service to ask for; drivers with best-effort topics need best_effort",
         choices=("reliable", "best_effort"), read_only=True),
