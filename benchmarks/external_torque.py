@@ -138,7 +138,9 @@ class Rig:
             self._physics,
             period=period,
         )
-        self._observer = ExternalTorqueObserver(settings.limits.torque, period, EVERY, 1.0)
+        self._observer = ExternalTorqueObserver(
+            settings.limits.torque, settings.least_std, period, EVERY, 1.0
+        )
         self.quantile = self._observer.quantile
         self._momentum = MomentumObserver(self._torque, GAINS, period, EVERY)
         self._last: FloatArray = np.zeros(self.n_joints)

@@ -11,7 +11,8 @@ middle of that time. With the model's expectation m the torque from outside is
     \tau_\mathrm{ext} = m(q, \dot q, \ddot q) - \tau
 
 The model's deviation depends on the velocity, as a joint that sticks may have any friction. What
-it errs by has two parts: that of a joint that slips, :math:`s_1`, which is taken for normal, and
+it errs by has two parts: that of a joint that slips, :math:`s_1`, which is taken for normal and is at least what every model
+errs by, and
 what friction adds near rest, of deviation :math:`s_0`, which is bounded as friction is: as that of
 a uniform distribution, by :math:`\sqrt 3` deviations. Where a joint was slow in one of the parts p
 of the 60 ms, with the velocities :math:`v_p` and the weights :math:`w_p` of the filter, the model
@@ -174,6 +175,9 @@ class ExternalTorqueObserver:
     ----------
     torque_limit : ndarray of shape (n_joints,)
         Largest torques, Nm: from there on nobody knows what the arm was given.
+    least_std : ndarray of shape (n_joints,)
+        Deviation of torques that even the best model has, Nm. Local models that saw a motion often
+        know its torque to hundredths of a Nm, but not that of the next motion beside it.
     period : float
         Nominal time between joint states, s.
     every : int
@@ -196,6 +200,7 @@ class ExternalTorqueObserver:
     def __init__(
         self,
         torque_limit: FloatArray,
+        least_std: FloatArray,
         period: float,
         every: int,
         alarms_per_hour: float,
@@ -205,7 +210,7 @@ class ExternalTorqueObserver:
         n_cycles = max(round(WINDOW / period), 8)
         self.delay = 0.5 * (n_cycles - 1) * period
         self.measured = measured
-        self._torque_limit = torque_limit
+        self._torque_limit, self._least_std = torque_limit, least_std
         self._blocks = MotionBlocks(len(torque_limit), n_cycles, period, every)
         self.quantile = alarm_quantile(len(torque_limit), every * period, alarms_per_hour)
         self.restart()
@@ -251,7 +256,8 @@ class ExternalTorqueObserver:
             self.objection = "the model expects no finite torque, or has no deviation"
             return None
         self.objection = ""
-        mean, of_slipping, of_resting = expectation
+        mean, of_model, of_resting = expectation
+        of_slipping = np.hypot(of_model, self._least_std)
         torque = mean - motion.torque
         threshold = self.quantile * of_slipping + BOUND * of_resting
         return ExternalTorque(

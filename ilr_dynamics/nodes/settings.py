@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import (
     ConfidenceGate,
     DriverWatch,
@@ -71,6 +72,7 @@ class ControlSettings:
     external_torque_decimation: int
     alarms_per_hour: float
     torque_is_measured: bool
+    least_std: FloatArray
     payload_estimation: str
     max_payload: float
     payload_size: float
@@ -130,6 +132,7 @@ class ControlSettings:
             external_torque_decimation=values["external_torque.decimation"],
             alarms_per_hour=values["external_torque.alarms_per_hour"],
             torque_is_measured=command_topic(values) is None,
+            least_std=LEAST_STD * description.torque_limit,
             payload_estimation=values["payload.estimation"],
             max_payload=values["payload.max_mass"],
             payload_size=values["payload.size"],
@@ -191,7 +194,7 @@ class ControlSettings:
                 PayloadEstimator(PayloadPrior.of_arm(body, description.torque_limit)),
                 dynamics,
                 self.limits.torque,
-                LEAST_STD * description.torque_limit,
+                self.least_std,
                 1.0 / rate,
             ),
             self.max_payload,
@@ -209,6 +212,7 @@ class ControlSettings:
             return None
         return ExternalTorqueObserver(
             self.limits.torque,
+            self.least_std,
             1.0 / rate,
             self.external_torque_decimation,
             self.alarms_per_hour,

@@ -70,8 +70,8 @@ def looks(observer, motion, external, n=200, *, effort=lambda torque: None, mode
     return found
 
 
-def observer_of(**options):
-    return ExternalTorqueObserver(LIMIT, PERIOD, EVERY, 1.0, **options)
+def observer_of(least_std=np.zeros(2), **options):
+    return ExternalTorqueObserver(LIMIT, least_std, PERIOD, EVERY, 1.0, **options)
 
 
 @pytest.mark.parametrize("measured", [False, True])
@@ -95,6 +95,16 @@ def test_free_motion_is_no_contact_and_a_push_that_begins_is_one_within_50_ms():
     found = looks(observer, swing, lambda time: push * (time > began))
     first = next(look.time + observer.delay for look in found if look.contact)
     assert 0.0 < first - began <= 0.05
+
+
+def test_a_model_that_is_too_sure_is_not_believed():
+    """What even the best model errs by is no contact, whatever the model says."""
+    error = np.array([0.0, 1.5 * 4.9 * STD[1]])
+    assert any(look.contact for look in looks(observer_of(), swing, lambda _: error))
+    observer = observer_of(2.0 * STD)
+    found = looks(observer, swing, lambda _: error)
+    assert not any(look.contact for look in found)
+    np.testing.assert_allclose(found[-1].threshold, observer.quantile * found[-1].std)
 
 
 def test_a_joint_at_rest_hides_what_its_friction_holds():
