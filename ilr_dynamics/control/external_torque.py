@@ -11,12 +11,12 @@ middle of that time. With the model's expectation m the torque from outside is
     \tau_\mathrm{ext} = m(q, \dot q, \ddot q) - \tau
 
 The model's deviation depends on the velocity, as a joint that sticks may have any friction. What
-it errs by has two parts: that of a joint that slips, :math:`s_1`, which is taken for normal and is at least what every model
-errs by, and
-what friction adds near rest, of deviation :math:`s_0`, which is bounded as friction is: as that of
-a uniform distribution, by :math:`\sqrt 3` deviations. Where a joint was slow in one of the parts p
-of the 60 ms, with the velocities :math:`v_p` and the weights :math:`w_p` of the filter, the model
-is asked for either direction, and friction and its bound are smoothed as all else is:
+it errs by has two parts: that of a joint that slips, :math:`s_1`, which is taken for normal and is
+at least what every model errs by, and what friction adds near rest, of deviation :math:`s_0`,
+which is bounded as friction is: as that of a uniform distribution, by :math:`\sqrt 3` deviations.
+Where a joint was slow in one of the parts p of the 60 ms, with the velocities :math:`v_p` and the
+weights :math:`w_p` of the filter, the model is asked for either direction, and friction and its
+bound are smoothed as all else is:
 
 .. math::
     m = \tfrac12 (m_+ + m_-) + \tfrac12 (m_+ - m_-) \sum_p w_p \operatorname{sat}(v_p / v_t),

@@ -70,8 +70,8 @@ def looks(observer, motion, external, n=200, *, effort=lambda torque: None, mode
     return found
 
 
-def observer_of(least_std=np.zeros(2), **options):
-    return ExternalTorqueObserver(LIMIT, least_std, PERIOD, EVERY, 1.0, **options)
+def observer_of(least_std=(0.0, 0.0), **options):
+    return ExternalTorqueObserver(LIMIT, np.array(least_std), PERIOD, EVERY, 1.0, **options)
 
 
 @pytest.mark.parametrize("measured", [False, True])
