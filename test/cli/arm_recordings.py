@@ -11,10 +11,10 @@ from rclpy.serialization import serialize_message
 
 from ilr_dynamics.nodes.recorder import controller_state_definition
 from ilr_dynamics.recording import RecordingWriter
+from ilr_dynamics.recording.guided_states import CONTROLLER_STATE
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 from ilr_dynamics_msgs.msg import ControllerState
-from ilr_dynamics.recording.guided_states import CONTROLLER_STATE
 
 REPORTS = "/inverse_dynamics/controller_state"
 PERIOD = 4_000_000
