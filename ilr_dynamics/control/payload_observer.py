@@ -63,9 +63,9 @@ class PayloadObserver:
         self._least_variance = least_std**2
         n_joints = len(torque_limit)
         n_cycles = max(round(WINDOW / period), 8)
-        n_left_out = max(round(SAMPLE_PERIOD / period) - n_cycles, 0)
-        self._duration = (n_cycles + n_left_out) * period
-        self._blocks = MotionBlocks(n_joints, n_cycles, period, n_left_out)
+        every = max(round(SAMPLE_PERIOD / period), n_cycles)
+        self._duration = every * period
+        self._blocks = MotionBlocks(n_joints, n_cycles, period, every)
         self.restart()
 
     @property

@@ -109,12 +109,13 @@ def read_states(
     noted = read_annotations(bag_uri, settings.directories)
     namespace = noted.get(NAMESPACE_ANNOTATION, settings.namespace)
     prefix = noted.get(PREFIX_ANNOTATION, settings.prefix)
-    command_topic = settings.command_topic
+    command_topic, reports = settings.command_topic, settings.controller_state_topic
     recording = read_recording(
         bag_uri,
         [prefix + joint for joint in settings.joint_names],
         state_topic=_in_namespace(settings.state_topic, namespace),
         command_topic=command_topic and _in_namespace(command_topic, namespace),
+        controller_state_topic=reports and _in_namespace(reports, namespace),
         driver_compensates_gravity=settings.driver_compensates_gravity,
         limits=settings.limits,
         directories=settings.directories,

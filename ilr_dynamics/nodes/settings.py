@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import (
     ConfidenceGate,
     DriverWatch,
@@ -24,6 +25,7 @@ from ilr_dynamics.control import (
     Supervision,
 )
 from ilr_dynamics.control.carried_payload import CarriedPayload
+from ilr_dynamics.control.external_torque import ExternalTorqueObserver
 from ilr_dynamics.control.feedforward import Predictor
 from ilr_dynamics.control.goal_tolerances import GoalTolerances
 from ilr_dynamics.control.guiding import BRAKE, Guidance, Guide
@@ -67,6 +69,10 @@ class ControlSettings:
     effort_error: float
     answer_timeout: float
     guide: Guide
+    external_torque_decimation: int
+    alarms_per_hour: float
+    torque_is_measured: bool
+    least_std: FloatArray
     payload_estimation: str
     max_payload: float
     payload_size: float
@@ -123,6 +129,10 @@ class ControlSettings:
             ),
             answer_timeout=values["supervision.answer_timeout"],
             guide=_guide(values),
+            external_torque_decimation=values["external_torque.decimation"],
+            alarms_per_hour=values["external_torque.alarms_per_hour"],
+            torque_is_measured=command_topic(values) is None,
+            least_std=LEAST_STD * description.torque_limit,
             payload_estimation=values["payload.estimation"],
             max_payload=values["payload.max_mass"],
             payload_size=values["payload.size"],
@@ -184,10 +194,29 @@ class ControlSettings:
                 PayloadEstimator(PayloadPrior.of_arm(body, description.torque_limit)),
                 dynamics,
                 self.limits.torque,
-                LEAST_STD * description.torque_limit,
+                self.least_std,
                 1.0 / rate,
             ),
             self.max_payload,
+        )
+
+    def external_torque_observer(self, rate: float) -> ExternalTorqueObserver | None:
+        """Return what finds external torques by the kind that models learn from, or None.
+
+        Parameters
+        ----------
+        rate : float
+            Joint states per second, Hz.
+        """
+        if not self.external_torque_decimation:
+            return None
+        return ExternalTorqueObserver(
+            self.limits.torque,
+            self.least_std,
+            1.0 / rate,
+            self.external_torque_decimation,
+            self.alarms_per_hour,
+            measured=self.torque_is_measured,
         )
 
     def driver_watch(self) -> DriverWatch:
@@ -255,6 +284,7 @@ def learning_settings(values: Mapping[str, Any], namespace: str = "/") -> Learni
         driver_compensates_gravity=values["driver_compensates_gravity"],
         state_topic=values["learning.state_topic"],
         command_topic=command_topic(values),
+        controller_state_topic=values["learning.controller_state_topic"] or None,
         namespace=namespace,
         prefix=values["prefix"],
         model={

@@ -21,11 +21,13 @@ from ilr_dynamics.control import (
     RigidBodyFeedForward,
     TrackingController,
 )
+from ilr_dynamics.control.external_torque import PredictedTorque
 from ilr_dynamics.control.feedforward import Predictor
 from ilr_dynamics.control.guiding import Guidance
 from ilr_dynamics.control.measured_velocity import MeasuredVelocity
 from ilr_dynamics.exceptions import InvalidDataError
 from ilr_dynamics.nodes.controller.diagnostics import LoopState
+from ilr_dynamics.nodes.controller.external_torque_report import ExternalTorqueReport
 from ilr_dynamics.nodes.controller.joint_state_watch import Publishers, SilenceWatchdog
 from ilr_dynamics.nodes.controller.loop_report import LoopReport
 from ilr_dynamics.nodes.controller.motion_requests import MotionRequests, TrajectoryRules
@@ -98,11 +100,14 @@ class ControlLoop:
         self._rate = values["rate"]
         self._command: Command | None = None
         self._predictor: Predictor | None = None
+        model = RigidBodyModel(description)
         self._physics = RigidBodyFeedForward(
-            RigidBodyModel(description),
+            model,
             driver_compensates_gravity=values["driver_compensates_gravity"],
         )
         self._carried = settings.carried_payload(description, values["rate"])
+        self._external = ExternalTorqueReport(node, joints, model, log)
+        self._external.observer = settings.external_torque_observer(values["rate"])
         self._tool_frame = description.tool_frame
         self._command_topic = node.resolve_topic_name(values["command.topic"])
         self.rivals = RivalWatch(self._other_controllers)
@@ -172,6 +177,7 @@ class ControlLoop:
         self._velocity.reset()
         self._driver.reset()
         self._carried.restart()
+        self._external.restart()
         self._watchdog.feed()
         self.report.statistics.restart()
         self._collector.start()
@@ -208,6 +214,7 @@ class ControlLoop:
         self._watchdog.destroy()
         self._node.destroy_subscription(self.joint_states)
         self._node.destroy_lifecycle_publisher(self._torque_publisher)
+        self._external.destroy()
         self.report.destroy()
 
     def apply(self, settings: ControlSettings, values: Mapping[str, Any]) -> None:
@@ -222,6 +229,7 @@ class ControlLoop:
         self._controller.supervision = settings.supervision
         self._driver = settings.driver_watch()
         self._carried.set_limits(settings.max_payload, settings.limits.torque)
+        self._external.observer = settings.external_torque_observer(self._rate)
         self._connect_payloads()
         self._exchange_feedforward()
 
@@ -237,6 +245,7 @@ class ControlLoop:
             Identity of the new model.
         """
         self._predictor, self.report.model = predictor, model
+        self._external.expected = self._carried.carrying(PredictedTorque(predictor))
         if self._settings.controller == "ilr":
             self._exchange_feedforward()
 
@@ -303,6 +312,7 @@ class ControlLoop:
         self._controller.look_ahead()
         self.report.statistics.look_ahead_times.append(time.perf_counter() - before)
         self._payloads.observe(self._stamp, command)
+        self._external.observe(self._stamp, command, effort)
 
     def _check_velocity(
         self, stamp: float, position: FloatArray, measured: FloatArray | None
