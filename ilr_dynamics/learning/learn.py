@@ -210,6 +210,7 @@ def learn(
         **snapshot_metadata(settings, [*earlier.get("recordings", []), *map(str, recordings)]),
         LEARNED: dict(earlier.get(LEARNED, {})),
     }
+    change = new_model.change_
     return new_model, LearningReport(
         samples_used=samples.n_used,
         rejected=dict(samples.rejected),
@@ -218,6 +219,8 @@ def learn(
         error_before=error_before,
         error_after=error_after,
         gain=None if density_before is None else density_after - density_before,
+        change="" if change is None else str(change),
+        forgotten={} if change is None else dict(change.forgotten),
         worse=model is not None and _is_worse(error_after, error_before, settings, new_model),
         implausible=implausible,
         unsettled="".join(unsettled),
