@@ -362,7 +362,7 @@ class MixtureRegressor(FittedMixture, Estimator):
 
 
 def _check_forgetting(value: object) -> None:
-    if value == "auto":
+    if isinstance(value, str) and value == "auto":
         return
     try:
         check_real(value, "forgetting_factor", above=0.0, at_most=1.0)

@@ -84,7 +84,7 @@ def test_a_snapshot_goes_on_deciding(tmp_path):
     assert model.partial_fit(*wave(200, 1, size=2.0)).change_.forgotten
 
 
-@pytest.mark.parametrize("value", ["Auto", "", None, [1.0], 1.5, 0.0])
+@pytest.mark.parametrize("value", ["Auto", "", None, [1.0], np.ones(2), 1.5, 0.0])
 def test_what_is_neither_a_number_nor_auto_is_refused_and_changes_nothing(value):
     model = learned()
     before = model.statistics_
