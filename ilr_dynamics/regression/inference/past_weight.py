@@ -1,19 +1,20 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 r"""
-What earlier samples still weigh where nothing tells how a relation may change: all of it at once.
+Whether earlier samples still hold where nothing tells how a relation may change: all or nothing.
 
-The past's statistics, discounted by kappa (a power prior), predict the new samples. The most
-probable kappa maximizes
+Either the past predicts the new samples, or next to nothing of it is left, its statistics
+discounted by kappa (a power prior). The log odds of the second are
 
 .. math::
-    \sum_k \frac{\sum_{n \in k} w_n \log p(y_n \mid x_n, \kappa)}{\max(1, \sum_{n \in k} w_n)}
-    + \log p(\kappa)
+    \sum_k \log \frac{p_k(\kappa)}{(1 - \epsilon)\, p_k(1) + \epsilon\, p_k(\kappa)} - \log 100,
+    \qquad \log p_k(\kappa) = \frac{\sum_{n \in k} w_n \log p(y_n \mid x_n, \kappa)}
+    {\max(1, \sum_{n \in k} w_n)}
 
-over the components k that had samples where the new ones are. Elsewhere the past says nothing that
-could be contradicted. The samples of one component err alike and count as one: what changed in
-many places is seen, what one place cannot tell is not. Beforehand kappa is 1 with odds of a
-hundred to one.
+over the components k that had samples where the new ones are. Elsewhere the past says nothing
+that could be contradicted. The samples of one component err alike and count as one, and some
+components, one in ten, are wrong between their samples whether something has changed or not. A
+kappa between would be chosen whenever the past is a little too sure, which is no change.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ from ilr_dynamics.regression.shared.change import Change
 __all__ = ["most_probable_weight"]
 
 LOG_ODDS_OF_NONE = float(np.log(100.0))
-WEIGHTS = np.array([0.3, 0.1, 0.03, 0.01, 0.003, 0.001])
+# What is left of the past once everything has changed.
+LEFT = 0.01
+# Share of the components that are wrong in any case.
+WRONG = 0.1
 # Samples, evenly spaced, that are looked at.
 MAX_SAMPLES = 1000
 
@@ -39,7 +43,7 @@ def most_probable_weight(
     known: Knowledge, X: FloatArray, Y: FloatArray, weights: FloatArray
 ) -> tuple[float, Change]:
     """
-    Return the share kappa that earlier samples keep of their weight, and what it means.
+    Return the share that earlier samples keep of their weight, and what it means.
 
     Parameters
     ----------
@@ -57,21 +61,22 @@ def most_probable_weight(
         return 1.0, Change(-LOG_ODDS_OF_NONE)
     X, Y, weights, owner = X[seen], Y[seen], weights[seen], owner[seen]
     weights = weights / np.maximum(np.bincount(owner, weights), 1.0)[owner]
-    kept = weights @ now.log_density(X, Y)
-    gains = np.array([weights @ _discounted(known, kappa).log_density(X, Y) for kappa in WEIGHTS])
-    best = int(np.argmax(gains))
-    log_odds = float(gains[best] - kept - LOG_ODDS_OF_NONE)
+
+    def log_densities(mixture: PhysicalMixture) -> FloatArray:
+        return np.bincount(owner, weights * mixture.log_density(X, Y)).astype(float)
+
+    forgotten, kept = log_densities(_discounted(known)), log_densities(now)
+    of_both = np.logaddexp(np.log1p(-WRONG) + kept, np.log(WRONG) + forgotten)
+    log_odds = float(np.sum(forgotten - of_both) - LOG_ODDS_OF_NONE)
     if not log_odds > 0.0:
         return 1.0, Change(log_odds)
-    kappa = float(WEIGHTS[best])
-    return kappa, Change(log_odds, {"everything": 1.0 - kappa}, tuple(range(Y.shape[1])))
+    return LEFT, Change(log_odds, {"everything": 1.0 - LEFT}, tuple(range(Y.shape[1])))
 
 
-def _discounted(known: Knowledge, kappa: float) -> PhysicalMixture:
-    """Predictive distribution of what is left if all earlier samples weigh kappa."""
+def _discounted(known: Knowledge) -> PhysicalMixture:
+    """Predictive distribution of what is left once everything has changed."""
     model = known.transforms.global_model
     if model is not None:
-        known = replace(
-            known, transforms=replace(known.transforms, global_model=model.discounted(kappa))
-        )
-    return replace(known, statistics=kappa * known.statistics).predictive()
+        model = model.discounted(LEFT)
+        known = replace(known, transforms=replace(known.transforms, global_model=model))
+    return replace(known, statistics=LEFT * known.statistics).predictive()
