@@ -192,9 +192,11 @@ def learn(
         trial.partial_fit(*older, callback=report(0.0, 0.5))
     error_after = _squared_error(trial, X, Y)
     density_after = _log_density(trial, X, Y, newest_weights)
-    if model is not None:
-        # Before it is learned, a recording is as new to the model as the next one will be after.
-        # It counts as all earlier ones of its size; the posterior's own intervals as the first.
+    has_changed = trial.change_ is not None and trial.change_.forgotten
+    if model is not None and not has_changed:
+        # Before it is learned, a recording is as new to the model as the next one will be after,
+        # unless it is of an arm that has changed. It counts as all earlier ones of its size; the
+        # posterior's own intervals as the first.
         share = samples.n_used / (samples.n_used + model.n_samples_)
         new_model.calibrate(samples.X, samples.Y, share=share, unseen=False)
     with noted_convergence() as unsettled:

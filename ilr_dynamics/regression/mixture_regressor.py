@@ -93,7 +93,8 @@ class MixtureRegressor(FittedMixture, Estimator):
         What earlier samples still weigh after each `partial_fit`, above 0 and at most 1. With 1
         nothing is forgotten; less follows an arm whose load or friction changes. "auto": each
         call compares what the new samples say with what was known, forgets what has changed and
-        nothing else, and says so in `change_`.
+        nothing else, and says so in `change_`. Without a global model that knows in what ways its
+        outputs may change (`GlobalModel.adapted`), that is all of the past or nothing.
     random_state
         Seed, or a ``numpy.random.Generator``, or None for a different draw each time.
 
