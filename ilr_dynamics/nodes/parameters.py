@@ -191,8 +191,10 @@ INVERSE_DYNAMICS = (
     Row("learning.effective_samples", True,
         "whether samples between which the arm hardly moves count as one; without identified "
         "dynamics, those in which a joint sticks have little weight too"),
+    Row("learning.adapt", True,
+        "whether an update decides by itself what has changed about the arm, and forgets that"),
     Row("learning.forgetting_factor", 1.0,
-        "weight of earlier samples after an update; below 1 for an arm that has changed",
+        "weight of earlier samples after an update; below 1 it goes before learning.adapt",
         within=(0.001, 1.0)),
     Row("learning.timeout", 300.0,
         "longest time without progress of the learner process, which is killed then", "s",

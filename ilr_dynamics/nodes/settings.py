@@ -290,7 +290,7 @@ def learning_settings(values: Mapping[str, Any], namespace: str = "/") -> Learni
         model={
             "n_components": values["learning.n_components"],
             "random_state": values["learning.random_state"],
-            "forgetting_factor": values["learning.forgetting_factor"],
+            "forgetting_factor": _forgetting(values),
             "input_scale": _scales(values, "position", "velocity", "acceleration"),
             "output_scale": _scales(values, "torque"),
         },
@@ -307,6 +307,12 @@ def learning_settings(values: Mapping[str, Any], namespace: str = "/") -> Learni
         gravity=tuple(values["gravity"]),
         effective_samples=values["learning.effective_samples"],
     )
+
+
+def _forgetting(values: Mapping[str, Any]) -> float | str:
+    """Return what earlier samples weigh after an update: a number, or that it decides."""
+    factor: float = values["learning.forgetting_factor"]
+    return "auto" if values["learning.adapt"] and factor == 1.0 else factor
 
 
 def command_topic(values: Mapping[str, Any]) -> str | None:
