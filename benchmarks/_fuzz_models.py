@@ -28,7 +28,8 @@ from ilr_dynamics.regression.files.npz import HEADER, write_arrays
 from ilr_dynamics.regression.files.stored_predictor import concatenated, separated
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 from ilr_dynamics.regression.predictor import Predictor
-from ilr_dynamics.robot.dynamics_regressor import n_columns
+from ilr_dynamics.robot.dynamics_regressor import n_columns, n_parameters
+from ilr_dynamics.robot.earlier_knowledge import EarlierKnowledge
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 from ilr_dynamics.robot.parameter_prior import n_scales
 from ilr_dynamics.robot.representative_samples import RepresentativeSamples
@@ -74,6 +75,7 @@ def _two_joints() -> IdentifiedDynamics:
         gravity=np.array([0.0, 0.0, -9.81]),
         inertial_prior=np.ones((2, 10)),
         motors=np.eye(2),
+        tool=np.zeros(3),
         gram=np.zeros((2, size, size)),
         pull=np.zeros((2, size)),
         energy=np.zeros(2),
@@ -83,6 +85,7 @@ def _two_joints() -> IdentifiedDynamics:
         representatives=RepresentativeSamples.none(2),
         correlation=ResidualCorrelation(),
         prior_scales=np.ones(n_scales(2)),
+        earlier=EarlierKnowledge.none(n_parameters(2)),
     )
 
 

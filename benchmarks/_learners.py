@@ -47,6 +47,7 @@ __all__ = [
     "Learner",
     "LocalModels",
     "make_learner",
+    "node_learning_settings",
     "node_settings",
     "product_feedforward",
 ]
@@ -196,6 +197,11 @@ def _parameters(arm: Arm) -> dict[str, Any]:
     """Return the values of all parameters that the node has by the arm's file."""
     file = REPOSITORY / "config" / f"{arm.description.name}.yaml"
     return read_complete_parameters([file], "/inverse_dynamics", INVERSE_DYNAMICS)
+
+
+def node_learning_settings(arm: Arm, **model: Any) -> LearningSettings:
+    """Return the node's settings of learning for an arm; model changes those of the model."""
+    return _settings(arm, model)
 
 
 def _settings(arm: Arm, model: Mapping[str, Any], **others: Any) -> LearningSettings:

@@ -17,8 +17,9 @@ import json
 import sys
 
 import numpy as np
-from _closed_loop import record, training_paths
-from _learners import LocalModels, make_learner, node_settings, product_feedforward
+from _closed_loop import training_paths
+from _learned_arm import learned_predictor
+from _learners import node_settings
 from _pushed_plant import PushedPlant
 from _simulated_motion import Arm
 
@@ -26,10 +27,8 @@ from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.cli.table import format_table
 from ilr_dynamics.control import Mode, RigidBodyFeedForward, TrackingController
 from ilr_dynamics.control.feedforward import Predictor
-from ilr_dynamics.regression import load_snapshot
 from ilr_dynamics.robot.plant_config import load_plant_config
 
-EVERY = 5
 FAR, PULL_S, ALONE_S = 0.03, 1.0, 2.0
 SETTLE_S, FADE_S = 0.3, 0.5
 STRONGEST, BISECTIONS = 40.0, 8
@@ -50,7 +49,11 @@ def main() -> int:
     arm = Arm(options.seed, options.robot)
     rigs = {
         "analytic": Rig(arm, options.seed, None),
-        "learned": Rig(arm, options.seed, _learned(arm, options)),
+        "learned": Rig(
+            arm,
+            options.seed,
+            learned_predictor(arm, options.seed, options.rounds, options.snapshot),
+        ),
     }
     random = np.random.default_rng(options.seed)
     paths = training_paths(arm)
@@ -78,20 +81,6 @@ def main() -> int:
     report = {"robot": options.robot, "seed": options.seed, "rows": rows}
     print(json.dumps({"benchmark": "guiding", **report}))
     return 0
-
-
-def _learned(arm: Arm, options: argparse.Namespace) -> Predictor:
-    if options.snapshot:
-        return load_snapshot(options.snapshot).predictor()
-    learner = make_learner("physics_ilr_pd", arm, random_state=options.seed)
-    assert isinstance(learner, LocalModels)
-    feedforward = None
-    for path in training_paths(arm) * options.rounds:
-        learner.learn(*record(arm, feedforward, path, every=EVERY))
-        assert learner.model is not None
-        predictor = learner.model.predictor()
-        feedforward = product_feedforward(arm, predictor)
-    return predictor
 
 
 class Rig:

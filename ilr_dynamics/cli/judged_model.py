@@ -76,6 +76,7 @@ class JudgedModel:
             gravity=tuple(metadata.get("gravity", STANDING)),
             state_topic=values["learning.state_topic"],
             command_topic=command_topic(values),
+            controller_state_topic=values["learning.controller_state_topic"] or None,
             prefix=values["prefix"],
             samples=SampleSettings(sample_rate=values["learning.sample_rate"] or None),
         )

@@ -17,8 +17,8 @@ from ilr_dynamics.cli.shown_text import printable
 from ilr_dynamics.cli.table import format_table
 from ilr_dynamics.cli.tracking_record import TrackingRecord
 from ilr_dynamics.exceptions import RecordingError
-from ilr_dynamics.nodes.recorder import CONTROLLER_STATE
 from ilr_dynamics.recording.bag import read_bag
+from ilr_dynamics.recording.guided_states import CONTROLLER_STATE
 from ilr_dynamics.recording.message_collector import absolute_topic
 from ilr_dynamics_msgs.msg import ControllerState
 

@@ -90,6 +90,8 @@ def _train(arguments: Sequence[str] | None) -> None:
     print(_recordings_table(training, report))
     print()
     print(_error_table(settings.joint_names, report))
+    if report.change:
+        print(f"\n{report.change}")
     print(
         f"\n{report.components_after} local models (before: {report.components_before}) from "
         f"{report.samples_total} samples, learned in {report.learning_time:.1f} s: {output}"

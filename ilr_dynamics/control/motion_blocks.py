@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Smoothed motion and torque at the middle of each block of control cycles."""
+"""Smoothed motion and torque at the middle of blocks of control cycles."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ __all__ = ["MotionBlocks", "SmoothedMotion"]
 # Deviation of a block's duration from the nominal one from which on it is not used.
 IRREGULAR = 0.2
 DEGREE = 4
+# Rows of memory for one of a block: so seldom the newest ones are moved to its beginning.
+ROWS = 8
+# Parts of a block whose mean velocities are told.
+PARTS = 6
 
 
 class SmoothedMotion(NamedTuple):
@@ -28,7 +32,9 @@ class SmoothedMotion(NamedTuple):
     torque, torque_rate
         Torque that caused it, Nm, and its rate, Nm/s.
     largest_torque
-        Largest magnitude of a torque around that instant, Nm.
+        Largest magnitude of a torque in the block, Nm.
+    parts : ndarray of shape (n_parts, n_joints)
+        Mean velocity in each part of the block, rad/s.
     """
 
     position: FloatArray
@@ -37,6 +43,7 @@ class SmoothedMotion(NamedTuple):
     torque: FloatArray
     torque_rate: FloatArray
     largest_torque: FloatArray
+    parts: FloatArray
 
 
 class MotionBlocks:
@@ -54,24 +61,40 @@ class MotionBlocks:
         Cycles of a block, at least four.
     period : float
         Nominal time between cycles, s.
-    n_left_out : int
-        Cycles between one block and the next.
+    every : int, optional
+        Cycles from the end of one block to that of the next; blocks overlap if it is less than
+        `n_cycles`, which is the default.
+
+    Attributes
+    ----------
+    part_weights : ndarray of shape (n_parts,)
+        Weights of the parts of a block in smoothed values; their sum is one.
     """
 
-    def __init__(self, n_joints: int, n_cycles: int, period: float, n_left_out: int = 0) -> None:
-        self._n_left_out = n_left_out
+    def __init__(
+        self, n_joints: int, n_cycles: int, period: float, every: int | None = None
+    ) -> None:
+        self._n_joints, self._n_cycles, self._every = n_joints, n_cycles, every or n_cycles
         self._duration = (n_cycles - 1) * period
         offsets = period * (np.arange(n_cycles) - 0.5 * (n_cycles - 1))
         powers = np.vander(offsets, DEGREE + 1, increasing=True)
         # Value, slope and curvature at the middle.
-        self._filter = np.linalg.pinv(powers) * np.array([[1.0], [1.0], [2.0], [6.0], [24.0]])
-        self._positions = np.empty((n_cycles, n_joints))
-        self._torques = np.empty((n_cycles, n_joints))
+        self._ends = np.linspace(0, n_cycles - 1, PARTS + 1).round().astype(np.intp)
+        self._lengths = period * np.diff(self._ends)[:, np.newaxis]
+        derivatives = np.linalg.pinv(powers) * np.array([[1.0], [1.0], [2.0], [6.0], [24.0]])
+        self._filter = derivatives[:3]
+        # The cycle at which two parts meet counts half for either.
+        total = np.cumsum(self._filter[0])
+        self.part_weights = np.diff((total - 0.5 * self._filter[0])[self._ends])
+        self.part_weights[[0, -1]] += 0.5 * self._filter[0, [0, -1]]
+        # Time, positions and torques of the newest cycles.
+        self._rows = np.empty((ROWS * n_cycles, 1 + 2 * n_joints))
         self.restart()
 
     def restart(self) -> None:
         """Begin a new block."""
         self._n = 0
+        self._missing = self._n_cycles
 
     def add(self, time: float, position: FloatArray, torque: FloatArray) -> SmoothedMotion | None:
         """
@@ -91,27 +114,27 @@ class MotionBlocks:
         SmoothedMotion or None
             That at the middle of the block which this cycle ends, if the cycles came regularly.
         """
-        n = self._n
-        if n < 0:
-            self._n = n + 1
+        rows, n_joints = self._rows, self._n_joints
+        if self._n == len(rows):
+            rows[: self._n_cycles] = rows[-self._n_cycles :]
+            self._n = self._n_cycles
+        row = rows[self._n]
+        row[0], row[1 : 1 + n_joints], row[1 + n_joints :] = time, position, torque
+        self._n += 1
+        self._missing -= 1
+        if self._missing > 0:
             return None
-        if n == 0:
-            self._start = time
-        self._positions[n], self._torques[n] = position, torque
-        self._n = n + 1
-        if self._n < len(self._positions):
+        self._missing = self._every
+        block = rows[self._n - self._n_cycles : self._n]
+        if abs(time - block[0, 0] - self._duration) > IRREGULAR * self._duration:
             return None
-        self._n = -self._n_left_out
-        if abs(time - self._start - self._duration) > IRREGULAR * self._duration:
-            return None
-        position, velocity, acceleration = self._filter[:3] @ self._positions
-        torques = self._torques
-        torque, rate = self._filter[:2] @ torques
+        value, first, second = self._filter @ block[:, 1:]
         return SmoothedMotion(
-            position,
-            velocity,
-            acceleration,
-            torque,
-            rate,
-            np.abs(torques).max(axis=0),
+            value[:n_joints],
+            first[:n_joints],
+            second[:n_joints],
+            value[n_joints:],
+            first[n_joints:],
+            np.abs(block[:, 1 + n_joints :]).max(axis=0),
+            np.diff(block[self._ends, 1 : 1 + n_joints], axis=0) / self._lengths,
         )

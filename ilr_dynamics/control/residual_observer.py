@@ -78,9 +78,9 @@ class ResidualObserver:
         self._dynamics = dynamics
         self.torque_limit = torque_limit
         n_cycles = max(round(WINDOW / period), 8)
-        n_left_out = max(round(SAMPLE_PERIOD / period) - n_cycles, 0)
-        self.sample_period = (n_cycles + n_left_out) * period
-        self._blocks = MotionBlocks(len(torque_limit), n_cycles, period, n_left_out)
+        every = max(round(SAMPLE_PERIOD / period), n_cycles)
+        self.sample_period = every * period
+        self._blocks = MotionBlocks(len(torque_limit), n_cycles, period, every)
         self.restart()
 
     def restart(self) -> None:

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ilr_dynamics.arrays import BoolArray, IndexArray
 from ilr_dynamics.inspection.finding import Finding, Severity, join_names
 from ilr_dynamics.recording import Recording, SampleSettings
+from ilr_dynamics.recording.guided_states import HAND_S
 from ilr_dynamics.recording.joint_state import NANOSECONDS
 from ilr_dynamics.recording.rejection_texts import advice_on, explain
 from ilr_dynamics.recording.stamp_order import long_steps, short_steps
@@ -28,7 +30,8 @@ BEYOND, NEIGHBOURS, LEAST_JUMP = 4.0, 5, 0.01
 # Times at which the clock was set, that are told.
 MOST_STEPS = 10
 # Reasons that have findings of their own; that there is no command is no fault, or one of gaps.
-TOLD_ELSEWHERE, NO_FAULT = {"wrong_stamp", "position_jump"}, {"no_torque"}
+TOLD_ELSEWHERE = {"wrong_stamp", "position_jump", "guided"}
+NO_FAULT = {"no_torque"}
 # Share of the states without a command, from which on its stamps may be of another clock.
 MOST = 0.5
 # Share of missing states from which on stamps may be in another unit, and what the nanoseconds of
@@ -51,6 +54,7 @@ def timing_findings(recording: Recording, settings: SampleSettings) -> Iterator[
     yield _rate(recording)
     yield from _gaps(recording, settings)
     yield from _clock(recording)
+    yield from _guided(recording)
     yield from _rejected(recording)
 
 
@@ -91,6 +95,7 @@ def _rate(recording: Recording) -> Finding:
 def _gaps(recording: Recording, settings: SampleSettings) -> Iterator[Finding]:
     # Those over which a state may be missing.
     rows = long_steps(recording.stamp, recording.period * NANOSECONDS)
+    rows = rows[~_over_guided(recording, rows)]
     step = recording.time[rows + 1] - recording.time[rows]
     gaps = rows[step > settings.max_gap * recording.period] + 1
     missing = int(np.round(step / recording.period - 1.0).sum())
@@ -117,6 +122,35 @@ def _gaps(recording: Recording, settings: SampleSettings) -> Iterator[Finding]:
         from_s=float(recording.time[at]),
         to_s=float(recording.time[at + 1]),
         value=missing / expected,
+    )
+
+
+def _over_guided(recording: Recording, rows: IndexArray) -> BoolArray:
+    """Whether states were left out between each of these rows and the next as they were guided."""
+    begins = np.array([first for first, _ in recording.guided], dtype=np.int64)
+    at = np.searchsorted(begins, recording.stamp[rows], side="right")
+    return at < np.searchsorted(begins, recording.stamp[rows + 1], side="left")
+
+
+def _guided(recording: Recording) -> Iterator[Finding]:
+    if not recording.guided:
+        return
+    start = recording.stamp[0]
+    times = np.array([[a - start, b - start] for a, b in recording.guided]) / NANOSECONDS
+    left_out = float(np.sum(times[:, 1] - times[:, 0] + recording.period))
+    whole = max(times.max(), recording.time[-1]) - min(times.min(), 0.0) + recording.period
+    n = len(times)
+    yield Finding(
+        "guided",
+        Severity.WARNING,
+        f"{left_out:.1f} of {whole:.1f} s are left out, in {n} stretch{'es' if n > 1 else ''}: a "
+        "person guided the arm, and the force of the hand is in no topic "
+        f"({HAND_S:g} s before and after are left out too)",
+        "nothing, if there is enough besides; learn from motions that the controller made",
+        from_s=float(times.min()),
+        to_s=float(times.max()),
+        value=left_out,
+        unit="s",
     )
 
 

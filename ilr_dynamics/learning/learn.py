@@ -109,12 +109,13 @@ def read_states(
     noted = read_annotations(bag_uri, settings.directories)
     namespace = noted.get(NAMESPACE_ANNOTATION, settings.namespace)
     prefix = noted.get(PREFIX_ANNOTATION, settings.prefix)
-    command_topic = settings.command_topic
+    command_topic, reports = settings.command_topic, settings.controller_state_topic
     recording = read_recording(
         bag_uri,
         [prefix + joint for joint in settings.joint_names],
         state_topic=_in_namespace(settings.state_topic, namespace),
         command_topic=command_topic and _in_namespace(command_topic, namespace),
+        controller_state_topic=reports and _in_namespace(reports, namespace),
         driver_compensates_gravity=settings.driver_compensates_gravity,
         limits=settings.limits,
         directories=settings.directories,
@@ -192,9 +193,11 @@ def learn(
         trial.partial_fit(*older, callback=report(0.0, 0.5))
     error_after = _squared_error(trial, X, Y)
     density_after = _log_density(trial, X, Y, newest_weights)
-    if model is not None:
-        # Before it is learned, a recording is as new to the model as the next one will be after.
-        # It counts as all earlier ones of its size; the posterior's own intervals as the first.
+    has_changed = trial.change_ is not None and trial.change_.forgotten
+    if model is not None and not has_changed:
+        # Before it is learned, a recording is as new to the model as the next one will be after,
+        # unless it is of an arm that has changed. It counts as all earlier ones of its size; the
+        # posterior's own intervals as the first.
         share = samples.n_used / (samples.n_used + model.n_samples_)
         new_model.calibrate(samples.X, samples.Y, share=share, unseen=False)
     with noted_convergence() as unsettled:
@@ -210,6 +213,7 @@ def learn(
         **snapshot_metadata(settings, [*earlier.get("recordings", []), *map(str, recordings)]),
         LEARNED: dict(earlier.get(LEARNED, {})),
     }
+    change = new_model.change_
     return new_model, LearningReport(
         samples_used=samples.n_used,
         rejected=dict(samples.rejected),
@@ -218,6 +222,8 @@ def learn(
         error_before=error_before,
         error_after=error_after,
         gain=None if density_before is None else density_after - density_before,
+        change="" if change is None else str(change),
+        forgotten={} if change is None else dict(change.forgotten),
         worse=model is not None and _is_worse(error_after, error_before, settings, new_model),
         implausible=implausible,
         unsettled="".join(unsettled),

@@ -40,6 +40,12 @@ class LearningReport:
         effective sample. It says how much of the recording was new. None without an old model.
     gains : dict of str to (float or None)
         The same of every recording of the job, by URI.
+    change : str
+        What the update found to have changed about the arm, and how much of it was forgotten;
+        empty if it was not asked, or if there was no model.
+    forgotten : dict of str to float
+        The same in numbers: what has changed, and the share of what was known of it that was
+        forgotten.
     worse : bool
         Whether the second error is larger, with joints weighted by the model's torque scales: of
         the newest recording, as these errors.
@@ -74,6 +80,8 @@ class LearningReport:
     error_after: list[float] = field(default_factory=list)
     gain: float | None = None
     gains: dict[str, float | None] = field(default_factory=dict)
+    change: str = ""
+    forgotten: dict[str, float] = field(default_factory=dict)
     worse: bool = False
     implausible: str = ""
     unsettled: str = ""

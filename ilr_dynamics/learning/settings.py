@@ -73,6 +73,9 @@ class LearningSettings:
     prefix : str
         What the joints' names begin with in messages, where a recording does not say another: of
         two arms alike each learns from recordings of both.
+    controller_state_topic : str or None
+        Topic of the controller's reports in recordings, as `state_topic`: what they say was
+        guided by hand is not learned from.
     """
 
     joint_names: tuple[str, ...]
@@ -89,6 +92,7 @@ class LearningSettings:
     directories: tuple[str, ...] | None = None
     namespace: str = "/"
     prefix: str = ""
+    controller_state_topic: str | None = "/inverse_dynamics/controller_state"
 
     def __post_init__(self) -> None:
         """Check names and directories."""

@@ -272,9 +272,22 @@ def _united(
         samples_used=sum(part.samples_used for part in reports) + sum(e.samples for e in earlier),
         rejected=dict(rejected),
         gains=gains,
+        change=_changes(training, reports),
         implausible=next((part.implausible for part in reports if part.implausible), ""),
         unsettled="; ".join(dict.fromkeys(part.unsettled for part in reports if part.unsettled)),
         learning_time=sum(part.learning_time for part in reports),
         findings=training.findings,
         notes=list(training.notes),
     )
+
+
+def _changes(training: Training, reports: Sequence[LearningReport]) -> str:
+    """Say before which recordings something had changed; of several each with its URI."""
+    if len(training.candidates) < 2:
+        return "".join(report.change for report in reports)
+    told = [
+        f"{candidate.uri}: {report.change}"
+        for candidate, report in zip(training.candidates, reports, strict=False)
+        if report.forgotten
+    ]
+    return "; ".join(told) or next((each.change for each in reversed(reports)), "")

@@ -25,12 +25,10 @@ from ilr_dynamics.recording import (
     PREFIX_ANNOTATION,
     RecordingWriter,
 )
+from ilr_dynamics.recording.guided_states import CONTROLLER_STATE
 from ilr_dynamics_msgs.msg import ControllerState
 
-__all__ = ["CONTROLLER_STATE", "RecorderNode", "controller_state_definition", "main"]
-
-CONTROLLER_STATE = "ilr_dynamics_msgs/msg/ControllerState"
-"""Type of the controller's reports in a bag."""
+__all__ = ["RecorderNode", "controller_state_definition", "main"]
 
 # Ten seconds of messages at 500 Hz, so that a slow disk delays messages but loses none.
 _DEPTH = 5000

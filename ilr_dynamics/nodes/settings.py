@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import (
     ConfidenceGate,
     DriverWatch,
@@ -24,6 +25,7 @@ from ilr_dynamics.control import (
     Supervision,
 )
 from ilr_dynamics.control.carried_payload import CarriedPayload
+from ilr_dynamics.control.external_torque import ExternalTorqueObserver
 from ilr_dynamics.control.feedforward import Predictor
 from ilr_dynamics.control.goal_tolerances import GoalTolerances
 from ilr_dynamics.control.guiding import BRAKE, Guidance, Guide
@@ -71,6 +73,10 @@ class ControlSettings:
     effort_error: float
     answer_timeout: float
     guide: Guide
+    external_torque_decimation: int
+    alarms_per_hour: float
+    torque_is_measured: bool
+    least_std: FloatArray
     payload_estimation: str
     max_payload: float
     payload_size: float
@@ -128,6 +134,10 @@ class ControlSettings:
             ),
             answer_timeout=values["supervision.answer_timeout"],
             guide=_guide(values),
+            external_torque_decimation=values["external_torque.decimation"],
+            alarms_per_hour=values["external_torque.alarms_per_hour"],
+            torque_is_measured=command_topic(values) is None,
+            least_std=LEAST_STD * description.torque_limit,
             payload_estimation=values["payload.estimation"],
             max_payload=values["payload.max_mass"],
             payload_size=values["payload.size"],
@@ -184,16 +194,33 @@ class ControlSettings:
         """
         dynamics = PayloadDynamics(description)
         body = PseudoInertiaPrior(MEAN_PAYLOAD * self.max_payload, self.payload_size)
-        least_std = LEAST_STD * description.torque_limit
         residuals = ResidualObserver(dynamics, self.limits.torque, 1.0 / rate)
         estimator = PayloadEstimator(PayloadPrior.of_arm(body, description.torque_limit))
         fit = None
         if self.false_alarms > 0.0:
             prior = ChangePrior.with_limits(body, description.torque_limit)
             test = DriftTest(prior, residuals.sample_period, self.false_alarms)
-            fit = ModelFit(test, self.limits.joints, least_std, residuals.sample_period)
-        return CarriedPayload(
-            dynamics, residuals, PayloadObserver(estimator, least_std), self.max_payload, fit
+            fit = ModelFit(test, self.limits.joints, self.least_std, residuals.sample_period)
+        observer = PayloadObserver(estimator, self.least_std)
+        return CarriedPayload(dynamics, residuals, observer, self.max_payload, fit)
+
+    def external_torque_observer(self, rate: float) -> ExternalTorqueObserver | None:
+        """Return what finds external torques by the kind that models learn from, or None.
+
+        Parameters
+        ----------
+        rate : float
+            Joint states per second, Hz.
+        """
+        if not self.external_torque_decimation:
+            return None
+        return ExternalTorqueObserver(
+            self.limits.torque,
+            self.least_std,
+            1.0 / rate,
+            self.external_torque_decimation,
+            self.alarms_per_hour,
+            measured=self.torque_is_measured,
         )
 
     def driver_watch(self) -> DriverWatch:
@@ -261,12 +288,13 @@ def learning_settings(values: Mapping[str, Any], namespace: str = "/") -> Learni
         driver_compensates_gravity=values["driver_compensates_gravity"],
         state_topic=values["learning.state_topic"],
         command_topic=command_topic(values),
+        controller_state_topic=values["learning.controller_state_topic"] or None,
         namespace=namespace,
         prefix=values["prefix"],
         model={
             "n_components": values["learning.n_components"],
             "random_state": values["learning.random_state"],
-            "forgetting_factor": values["learning.forgetting_factor"],
+            "forgetting_factor": _forgetting(values),
             "input_scale": _scales(values, "position", "velocity", "acceleration"),
             "output_scale": _scales(values, "torque"),
         },
@@ -283,6 +311,12 @@ def learning_settings(values: Mapping[str, Any], namespace: str = "/") -> Learni
         gravity=tuple(values["gravity"]),
         effective_samples=values["learning.effective_samples"],
     )
+
+
+def _forgetting(values: Mapping[str, Any]) -> float | str:
+    """Return what earlier samples weigh after an update: a number, or that it decides."""
+    factor: float = values["learning.forgetting_factor"]
+    return "auto" if values["learning.adapt"] and factor == 1.0 else factor
 
 
 def command_topic(values: Mapping[str, Any]) -> str | None:

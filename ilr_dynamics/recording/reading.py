@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,12 @@ from numpy.typing import NDArray
 from ilr_dynamics.arrays import IndexArray
 from ilr_dynamics.exceptions import RecordingError
 from ilr_dynamics.recording.bag import DEFAULT_LIMITS, Bag, Progress, ignore_progress, read_bag
+from ilr_dynamics.recording.guided_states import (
+    CONTROLLER_STATE,
+    ControllerModes,
+    guided_states,
+    without_guided,
+)
 from ilr_dynamics.recording.joint_state import JOINT_STATE, NANOSECONDS
 from ilr_dynamics.recording.joint_state_columns import JointStateColumns
 from ilr_dynamics.recording.joint_state_layout import FIELDS
@@ -50,6 +56,7 @@ def read_recording(
     *,
     state_topic: str = "/joint_states",
     command_topic: str | None = "/joint_torque_command",
+    controller_state_topic: str | None = None,
     driver_compensates_gravity: bool = False,
     limits: BagLimits = DEFAULT_LIMITS,
     directories: Sequence[str | Path] | None = None,
@@ -72,6 +79,10 @@ def read_recording(
     command_topic : str or None
         Topic whose effort is the commanded torque, with the stamp of the state it answers. If it
         has no messages, or with None, the effort of the states is used.
+    controller_state_topic : str or None
+        Topic of the controller's reports: states in which a person guided the arm are left out,
+        as no topic has the force of the hand (`guided_states`). With None, or if there are no
+        such messages, no state is.
     driver_compensates_gravity : bool
         Whether the driver adds the gravity torque to the command.
     limits : BagLimits
@@ -100,8 +111,11 @@ def read_recording(
     consumers: dict[str, MessageConsumer] = {state_topic: states}
     if command_topic is not None and absolute_topic(command_topic) != state_topic:
         consumers[absolute_topic(command_topic)] = commands
+    reports = ControllerModes()
+    if controller_state_topic is not None:
+        consumers.setdefault(absolute_topic(controller_state_topic), reports)
     bag = read_bag(uri, consumers, limits, directories, progress)
-    _check_topics(bag, list(consumers), len(states), uri)
+    _check_topics(bag, consumers, len(states), uri)
     commanded = len(commands) > 0
     _check_gravity(bag, driver_compensates_gravity, commanded, uri)
 
@@ -117,7 +131,7 @@ def read_recording(
     first_stamps = series.stamp[:MINIMUM_STATES].tolist()
     if commanded:
         _check_joints(answers.rejection, commands.names, joints, list(consumers)[1], uri)
-        of_states, of_commands = consumers
+        of_states, of_commands, *_ = consumers
         series, reason = join_torques(
             series, answers, lambda: (bag.places(of_states), bag.places(of_commands))
         )
@@ -134,8 +148,9 @@ def read_recording(
             f"least {MINIMUM_STATES} ({describe_rejections(rejected)})"
             + (f": {advice}" if advice else "")
         )
+    guided = guided_states(series.stamp, *reports.finish())
     stamp, set_back = _moved_on(series.stamp, part)
-    return Recording(
+    recording = Recording(
         joint_names=tuple(joints),
         stamp=stamp,
         position=series.fields["position"],
@@ -147,20 +162,25 @@ def read_recording(
         breaks=tuple(set_back),
         not_finite=not_finite,
     )
+    return without_guided(recording, guided)
 
 
-def _check_topics(bag: Bag, topics: Sequence[str], n_states: int, uri: str | Path) -> None:
+def _check_topics(
+    bag: Bag, consumers: Mapping[str, MessageConsumer], n_states: int, uri: str | Path
+) -> None:
     """Refuse a bag without joint states, or with a wrong type on one of the topics."""
-    if topics[0] not in bag.types:
+    of_states = next(iter(consumers))
+    if of_states not in bag.types:
         found = ", ".join(sorted(bag.types)[:MAX_SHOWN]) or "no topics"
-        raise RecordingError(f"recording {uri} has {found}; expected the topic {topics[0]}")
-    for topic in topics:
-        if bag.types.get(topic, JOINT_STATE) != JOINT_STATE:
+        raise RecordingError(f"recording {uri} has {found}; expected the topic {of_states}")
+    for topic, consumer in consumers.items():
+        expected = CONTROLLER_STATE if isinstance(consumer, ControllerModes) else JOINT_STATE
+        if bag.types.get(topic, expected) != expected:
             raise RecordingError(
-                f"recording {uri} has {bag.types[topic]} on {topic}; expected {JOINT_STATE}"
+                f"recording {uri} has {bag.types[topic]} on {topic}; expected {expected}"
             )
     if not n_states:
-        raise RecordingError(f"recording {uri} has no messages on {topics[0]}; expected some")
+        raise RecordingError(f"recording {uri} has no messages on {of_states}; expected some")
 
 
 def _check_gravity(

@@ -57,6 +57,9 @@ class Recording:
         Number of wraps removed from the position of a joint, by its name (`without_jumps`).
     not_finite : mapping of str to int
         Number of values that are infinite or not numbers, by field and joint.
+    guided : tuple of (int, int)
+        Stamps, ns, of the first and last state of each stretch that was left out because a person
+        guided the arm.
     """
 
     joint_names: tuple[str, ...]
@@ -70,6 +73,7 @@ class Recording:
     breaks: tuple[int, ...] = ()
     wraps: Mapping[str, int] = field(default_factory=dict)
     not_finite: Mapping[str, int] = field(default_factory=dict)
+    guided: tuple[tuple[int, int], ...] = ()
 
     @cached_property
     def time(self) -> FloatArray:

@@ -31,6 +31,7 @@ class Rejection(IntEnum):
     STANDING_STILL = 12
     THINNED = 13
     POSITION_JUMP = 14
+    GUIDED = 15
 
 
 def count_rejections(reasons: NDArray[np.uint8]) -> Counter[str]:

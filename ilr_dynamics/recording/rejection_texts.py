@@ -23,6 +23,10 @@ CAUSES = {
         "a command's stamp must be that of the state it answers; learning.command_topic: '' "
         "learns from the efforts of the states instead",
     ),
+    "guided": (
+        "a person guided the arm, and the force of the hand is in no topic",
+        "learn from motions that the controller made",
+    ),
     "not_finite": (
         "values are infinite or not numbers",
         "let the driver leave a field empty that it does not measure",

@@ -5,10 +5,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from ilr_dynamics.arrays import BoolArray, FloatArray, IndexArray
+from ilr_dynamics.regression.inference.adapted_statistics import adapted_statistics
 from ilr_dynamics.regression.inference.inference import Inference, IterationCallback
 from ilr_dynamics.regression.inference.initialization import (
     assignment_statistics,
@@ -17,6 +19,7 @@ from ilr_dynamics.regression.inference.initialization import (
 )
 from ilr_dynamics.regression.inference.knowledge import Knowledge
 from ilr_dynamics.regression.inference.novelty import most_probable_component
+from ilr_dynamics.regression.inference.past_weight import most_probable_weight
 from ilr_dynamics.regression.inference.residual_statistics import shifted_statistics
 from ilr_dynamics.regression.inference.state import InferenceResult, initial_state
 from ilr_dynamics.regression.mixture.mixture import MixturePrior, extend
@@ -26,6 +29,7 @@ from ilr_dynamics.regression.prediction.calibration import (
     spread_factors,
 )
 from ilr_dynamics.regression.prediction.predictive_mixture import PredictiveMixture
+from ilr_dynamics.regression.shared.change import Change
 from ilr_dynamics.regression.shared.global_model import GlobalModel
 from ilr_dynamics.regression.shared.validation import check_random_state, check_size
 from ilr_dynamics.regression.units.features import Regressors
@@ -54,7 +58,7 @@ class Learner:
     inference: Inference
     scaling: Scaling
     calibration_share: float
-    forgetting_factor: float
+    forgetting_factor: float | Literal["auto"]
     random_state: int | np.random.Generator | None
 
     def learn(
@@ -102,19 +106,35 @@ class Learner:
         Y: FloatArray,
         weights: FloatArray,
         callback: IterationCallback | None,
-    ) -> tuple[Knowledge, InferenceResult]:
-        """Learn on top of what is known, the posterior as prior: sequential learning."""
-        kept = self.forgetting_factor
-        transforms = known.transforms.updated(X, Y, weights, kept)
+    ) -> tuple[Knowledge, InferenceResult, Change | None]:
+        """
+        Learn on top of what is known, the posterior as prior: sequential learning.
+
+        The change is what the samples show to have changed, if that was asked for.
+        """
+        statistics, transforms, change = self._remembered(known, X, Y, weights)
         Z = _extended(transforms, X, transforms.residual(X, Y))
-        statistics = kept * known.statistics
-        if transforms.learn_residual:
-            statistics = shifted_statistics(statistics, known.transforms, transforms, share=kept)
         m, d = known.prior.n_inputs, known.prior.n_outputs
         stated = self.prior.base_distribution(m, known.prior.n_regressors - m - 1, d)
         before = replace(known, statistics=statistics)
         result = self._infer(Z, weights, before, stated, callback)
-        return _known(result, known.n_samples + len(X), transforms), result
+        return _known(result, known.n_samples + len(X), transforms), result, change
+
+    def _remembered(
+        self, known: Knowledge, X: FloatArray, Y: FloatArray, weights: FloatArray
+    ) -> tuple[FloatArray, Transforms, Change | None]:
+        """Statistics (K, p, p) that earlier samples leave, and transforms that know the new."""
+        kept, change = self.forgetting_factor, None
+        if kept == "auto":
+            adapted = known.transforms.adapted(X, Y, weights)
+            if adapted is not None:
+                return adapted_statistics(known, adapted, X, Y, weights)
+            kept, change = most_probable_weight(known, X, Y, weights)
+        transforms = known.transforms.updated(X, Y, weights, kept)
+        statistics = kept * known.statistics
+        if transforms.learn_residual:
+            statistics = shifted_statistics(statistics, known.transforms, transforms, share=kept)
+        return statistics, transforms, change
 
     def _infer(
         self,

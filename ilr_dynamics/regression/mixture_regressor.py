@@ -33,6 +33,7 @@ from ilr_dynamics.regression.inference.stochastic import StochasticInference
 from ilr_dynamics.regression.learner import Learner, calibrated
 from ilr_dynamics.regression.mixture.prior import Prior
 from ilr_dynamics.regression.shared.caller_warning import warn_caller
+from ilr_dynamics.regression.shared.change import Change
 from ilr_dynamics.regression.shared.global_model import GlobalModel, check_global_model
 from ilr_dynamics.regression.shared.parameter_group import ParameterGroup
 from ilr_dynamics.regression.shared.validation import (
@@ -90,7 +91,10 @@ class MixtureRegressor(FittedMixture, Estimator):
         calibrate again after much of it.
     forgetting_factor
         What earlier samples still weigh after each `partial_fit`, above 0 and at most 1. With 1
-        nothing is forgotten; less follows an arm whose load or friction changes.
+        nothing is forgotten; less follows an arm whose load or friction changes. "auto": each
+        call compares what the new samples say with what was known, forgets what has changed and
+        nothing else, and says so in `change_`. Without a global model that knows in what ways its
+        outputs may change (`GlobalModel.adapted`), that is all of the past or nothing.
     random_state
         Seed, or a ``numpy.random.Generator``, or None for a different draw each time.
 
@@ -117,6 +121,9 @@ class MixtureRegressor(FittedMixture, Estimator):
         Lengths of an input and of an output.
     global_model_ : GlobalModel or None
         The global model, with all samples it was given.
+    change_ : Change or None
+        What the newest `partial_fit` found to have changed; None of a first fit, or if a number
+        was given.
     metadata_ : dict
         What was saved with the model; empty unless loaded from a snapshot.
     """
@@ -124,6 +131,7 @@ class MixtureRegressor(FittedMixture, Estimator):
     default_prior: ClassVar[Prior]
     lower_bounds_: FloatArray
     converged_: bool
+    change_: Change | None
     metadata_: dict[str, Any]
 
     @answering_former_names
@@ -139,7 +147,7 @@ class MixtureRegressor(FittedMixture, Estimator):
         inference: Inference | Literal["batch", "stochastic"] = "batch",
         scaling: Scaling | None = None,
         calibration_share: float = 0.0,
-        forgetting_factor: float = 1.0,
+        forgetting_factor: float | Literal["auto"] = 1.0,
         random_state: int | np.random.Generator | None = 0,
     ) -> None:
         self.n_components = n_components
@@ -178,7 +186,7 @@ class MixtureRegressor(FittedMixture, Estimator):
                 "learn_residual is True: expected a global_model that leaves something, got None"
             )
         check_real(self.calibration_share, "calibration_share", at_least=0.0, at_most=0.5)
-        check_real(self.forgetting_factor, "forgetting_factor", above=0.0, at_most=1.0)
+        _check_forgetting(self.forgetting_factor)
         check_random_state(self.random_state)
         values = {field.name: getattr(self, field.name) for field in fields(Learner)}
         if self.learn_residual is None:
@@ -258,8 +266,11 @@ class MixtureRegressor(FittedMixture, Estimator):
         self._warn_of_doubts(X, Y)
         return self._learned(*learner.update(self._knowledge, X, Y, weights, callback))
 
-    def _learned(self, knowledge: Knowledge, result: InferenceResult) -> Self:
+    def _learned(
+        self, knowledge: Knowledge, result: InferenceResult, change: Change | None = None
+    ) -> Self:
         self._know(knowledge)
+        self.change_ = change
         self.lower_bounds_, self.converged_ = result.lower_bounds, result.converged
         if not result.converged:
             inference = self._group("inference", self.inference)
@@ -349,6 +360,15 @@ class MixtureRegressor(FittedMixture, Estimator):
             "metadata": dict(self.metadata_ if metadata is None else metadata),
         }
         write_file(path, SNAPSHOT, header, {**arrays, "lower_bounds": self.lower_bounds_})
+
+
+def _check_forgetting(value: object) -> None:
+    if isinstance(value, str) and value == "auto":
+        return
+    try:
+        check_real(value, "forgetting_factor", above=0.0, at_most=1.0)
+    except InvalidParameterError as error:
+        raise InvalidParameterError(f'{error}, or "auto"') from error
 
 
 def _check_type(name: str, value: object, expected: type, *, exactly: bool = False) -> None:

@@ -16,6 +16,7 @@ from ilr_dynamics.robot.torque_noise import N_SUMS
 __all__ = [
     "CORRELATION",
     "DESCRIPTION_ERROR",
+    "EARLIER",
     "KEPT",
     "NOISE",
     "PARTS",
@@ -23,10 +24,11 @@ __all__ = [
     "SAMPLES",
     "STATE",
     "check_arrays",
-    "with_prior_scales",
+    "with_later_arrays",
 ]
 
 PRIOR_SCALES = "prior_scales"
+TOOL = "tool"
 # Fields of `IdentifiedDynamics`, of the `ParameterPosterior` that follows from them, and of its
 # `RepresentativeSamples`.
 STATE = (
@@ -35,6 +37,7 @@ STATE = (
     "gravity",
     "inertial_prior",
     "motors",
+    TOOL,
     "gram",
     "pull",
     "energy",
@@ -48,13 +51,20 @@ KEPT = "representative_"
 CORRELATION = "correlation"
 NOISE = "noise_sums"
 DESCRIPTION_ERROR = "description_error_sums"
+EARLIER = "earlier_"
 
 
-def with_prior_scales(arrays: Mapping[str, FloatArray]) -> Mapping[str, FloatArray]:
-    """Return arrays with the scales of the prior; of files from before there were any, ones."""
-    if PRIOR_SCALES in arrays:
-        return arrays
-    return {**arrays, PRIOR_SCALES: np.ones(n_scales(len(arrays["axes"])))}
+def with_later_arrays(arrays: Mapping[str, FloatArray]) -> Mapping[str, FloatArray]:
+    """Return arrays with those that files of earlier versions lack, as they were meant then."""
+    n = len(arrays["axes"])
+    size = n_parameters(n)
+    return {
+        PRIOR_SCALES: np.ones(n_scales(n)),
+        TOOL: np.zeros(3),
+        EARLIER + "precision": np.zeros((size, size)),
+        EARLIER + "pull": np.zeros(size),
+        **arrays,
+    }
 
 
 def check_arrays(arrays: Mapping[str, FloatArray]) -> None:
@@ -95,6 +105,7 @@ def _shapes(n: int, n_kept: int) -> dict[str, tuple[int, ...]]:
         "gravity": (3,),
         "inertial_prior": (n, N_INERTIAL),
         "motors": (n, n),
+        TOOL: (3,),
         "gram": (n, size, size),
         "pull": (n, size),
         "energy": (n,),
@@ -110,4 +121,6 @@ def _shapes(n: int, n_kept: int) -> dict[str, tuple[int, ...]]:
         KEPT + "worth": (n_kept,),
         CORRELATION: (3,),
         PRIOR_SCALES: (n_scales(n),),
+        EARLIER + "precision": (n_parameters(n), n_parameters(n)),
+        EARLIER + "pull": (n_parameters(n),),
     }

@@ -26,15 +26,26 @@ from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.blas_threads import one_blas_thread
 from ilr_dynamics.exceptions import InvalidDataError
 from ilr_dynamics.regression import GlobalModel, GlobalPrediction
+from ilr_dynamics.regression.shared.change import Change
+from ilr_dynamics.robot.change_evidence import (
+    LOG_ODDS_OF_NONE,
+    ArmChange,
+    NewTorques,
+    most_probable_change,
+)
+from ilr_dynamics.robot.change_groups import change_groups, whole_arm
 from ilr_dynamics.robot.description import RobotDescription
 from ilr_dynamics.robot.dynamics_regressor import (
     DynamicsRegressor,
     n_columns,
+    n_parameters,
     parameter_indices,
 )
+from ilr_dynamics.robot.earlier_knowledge import EarlierKnowledge
 from ilr_dynamics.robot.identified_arrays import (
     CORRELATION,
     DESCRIPTION_ERROR,
+    EARLIER,
     KEPT,
     NOISE,
     PARTS,
@@ -42,7 +53,7 @@ from ilr_dynamics.robot.identified_arrays import (
     SAMPLES,
     STATE,
     check_arrays,
-    with_prior_scales,
+    with_later_arrays,
 )
 from ilr_dynamics.robot.parameter_doubt import HeldOut, parameter_doubt
 from ilr_dynamics.robot.parameter_posterior import ParameterPosterior, parameter_posterior
@@ -81,6 +92,8 @@ class IdentifiedDynamics(GlobalModel):
         Inertial parameters of the description, in Pinocchio's order.
     motors : ndarray of shape (n, n)
         Rows of the joint-to-motor matrix, scaled to length one.
+    tool : ndarray of shape (3,)
+        Tool point in the frame of the last joint, m.
     gram, pull, energy, weight : ndarray of shape (n, C, C), (n, C), (n,) and (n,)
         Sums over all samples of phi phi', phi tau, tau^2 and 1 for each joint, weighted with the
         number of independent samples that each is worth, and almost zero where the joint sticks.
@@ -94,6 +107,8 @@ class IdentifiedDynamics(GlobalModel):
         Correlation of what no term describes.
     prior_scales : ndarray of shape (G,)
         Factors on the prior deviations of the parameters, as the torques tell them.
+    earlier : EarlierKnowledge
+        What samples from before a change of the arm still say; they are in no sum any more.
     """
 
     placements: FloatArray
@@ -101,6 +116,7 @@ class IdentifiedDynamics(GlobalModel):
     gravity: FloatArray
     inertial_prior: FloatArray
     motors: FloatArray
+    tool: FloatArray
     gram: FloatArray
     pull: FloatArray
     energy: FloatArray
@@ -110,6 +126,7 @@ class IdentifiedDynamics(GlobalModel):
     representatives: RepresentativeSamples
     correlation: ResidualCorrelation
     prior_scales: FloatArray
+    earlier: EarlierKnowledge
 
     name = "identified_dynamics"
 
@@ -147,6 +164,7 @@ class IdentifiedDynamics(GlobalModel):
             gravity=gravity,
             inertial_prior=np.array([model.inertias[j].toDynamicParameters() for j in joints]),
             motors=gears / np.linalg.norm(gears, axis=1, keepdims=True),
+            tool=_tool_point(model, description.tool_frame),
             gram=np.zeros((n, size, size)),
             pull=np.zeros((n, size)),
             energy=np.zeros(n),
@@ -156,6 +174,7 @@ class IdentifiedDynamics(GlobalModel):
             representatives=RepresentativeSamples.none(n),
             correlation=ResidualCorrelation(),
             prior_scales=np.ones(n_scales(n)),
+            earlier=EarlierKnowledge.none(n_parameters(n)),
         )
 
     @property
@@ -188,17 +207,63 @@ class IdentifiedDynamics(GlobalModel):
         InvalidDataError
             If inputs or outputs do not fit the number of joints, or are too large to add up.
         """
+        X, Y, weights = self._informing(X, Y, weights)
+        if not len(X):
+            return self
+        batch, owner = RepresentativeSamples.of_batch(X, Y, weights)
+        earlier, worth = self._counted(batch)
+        return earlier._learned(X, Y, weights, worth[owner])
+
+    def adapted(self, X: FloatArray, Y: FloatArray, weights: FloatArray) -> tuple[Self, Change]:
+        """
+        Update these dynamics, deciding what of them still holds (`most_probable_change`).
+
+        What has changed is forgotten by as much as it may have changed, in the directions that it
+        has changed in; all else stays as it was known.
+
+        Parameters and errors are those of `updated`.
+        """
+        X, Y, weights = self._informing(X, Y, weights)
+        if not len(X) or not np.all(self.weight > 0.0):
+            return self.updated(X, Y, weights), Change(-LOG_ODDS_OF_NONE)
+        batch, owner = RepresentativeSamples.of_batch(X, Y, weights)
+        prior_std = 1.0 / np.sqrt(self._prior[1])
+        found = most_probable_change(
+            self._new_torques(batch),
+            change_groups(self.motors, self.tool, self.parameters, prior_std),
+            whole_arm(prior_std, self.n_joints),
+        )
+        if not found.groups:
+            return self.updated(X, Y, weights), Change(found.log_odds)
+        changed = self._after_change(found)
+        counted, worth = changed._counted_apart(batch)
+        unit, before = self._prior[1], self._information()
+        forgotten = {
+            group.name: 1.0
+            - changed.earlier.about(group.parameters, unit) / before.about(group.parameters, unit)
+            for group in found.groups
+        }
+        joints = np.flatnonzero(np.any([group.joints for group in found.groups], axis=0))
+        change = Change(found.log_odds, forgotten, tuple(joints.tolist()))
+        return counted._learned(X, Y, weights, worth[owner]), change
+
+    def _informing(
+        self, X: FloatArray, Y: FloatArray, weights: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Samples that weigh something; InvalidDataError if they do not fit the arm."""
         if X.shape[1] != 3 * self.n_joints or Y.shape[1] != self.n_joints:
             raise InvalidDataError(
                 f"identified dynamics of {self.n_joints} joints expect {3 * self.n_joints} inputs "
                 f"[q, qd, qdd] and {self.n_joints} torques, got {X.shape[1]} and {Y.shape[1]}"
             )
         informing = weights > 0.0
-        if not np.any(informing):
-            return self
-        X, Y, weights = X[informing], Y[informing], weights[informing]
-        earlier, worth = self._counted(X, Y, weights)
-        learned = earlier._with_sums(X, Y, weights * worth)
+        return X[informing], Y[informing], weights[informing]
+
+    def _learned(
+        self, X: FloatArray, Y: FloatArray, weights: FloatArray, worth: FloatArray
+    ) -> Self:
+        """Return these dynamics with samples that are worth so much, and their noise."""
+        learned = self._with_sums(X, Y, weights * worth)
         of_description = self._prior[0][parameter_indices(self.n_joints)]
         expected, described = np.empty_like(Y), np.empty_like(Y)
         for rows in _blocks(len(X)):
@@ -215,11 +280,42 @@ class IdentifiedDynamics(GlobalModel):
         updated.__dict__["_parameters"] = learned._parameters
         return updated
 
-    def _counted(
-        self, X: FloatArray, Y: FloatArray, weights: FloatArray
-    ) -> tuple[Self, FloatArray]:
-        """These dynamics as further samples leave them, and what each of those counts (n,)."""
-        batch, owner = RepresentativeSamples.of_batch(X, Y, weights)
+    def _new_torques(self, batch: RepresentativeSamples) -> NewTorques:
+        """What a batch says beside what was known."""
+        known = self._parameters
+        batch = batch.distinct().weighed(self.correlation)
+        columns = self._regressor(batch.X)
+        # Parameters may be less sure than they seem, as held-out regions show.
+        doubt = float(self._posterior.covariance[0, 0, 0] / known.covariance[0, 0, 0])
+        covariance = np.asarray(np.linalg.inv(self.parameter_precision), dtype=float)
+        return NewTorques.of_errors(
+            columns,
+            batch.Y - known.expected(columns),
+            (batch.mass * batch.worth)[:, None] * self.informative_share(batch.X),
+            known.noise,
+            indices=parameter_indices(self.n_joints),
+            covariance=max(1.0, doubt) * covariance,
+            known=self.weight,
+        )
+
+    def _after_change(self, change: ArmChange) -> Self:
+        """Return these dynamics of an arm that has changed, none of whose samples are known."""
+        posterior, kept = self._parameters, self.representatives
+        shift = change.expected[parameter_indices(self.n_joints)]
+        columns = self._regressor(kept.X)
+        return replace(
+            self,
+            earlier=self._information().after_change(change.factor),
+            gram=np.zeros_like(self.gram),
+            pull=np.zeros_like(self.pull),
+            # Noise is what it was.
+            energy=posterior.noise * self.weight,
+            # What the torques would have been, had the arm been as it is now.
+            representatives=replace(kept, Y=kept.Y + np.einsum("njc,jc->nj", columns, shift)),
+        )
+
+    def _counted(self, batch: RepresentativeSamples) -> tuple[Self, FloatArray]:
+        """These dynamics as a batch leaves them, and what each of its samples counts (m,)."""
         known = self.representatives
         both = known.with_others(batch).weighed(self.correlation)
         correlation, scales = self._searched(both.distinct().thinned(N_SEARCHED))
@@ -228,13 +324,28 @@ class IdentifiedDynamics(GlobalModel):
         # What was summed up before counts less where the batch repeats it.
         before = float(known.mass @ known.worth)
         left = float(known.mass @ of_known) / before if before > 0.0 else 1.0
-        earlier = replace(
-            self._scaled(left),
+        return self._scaled(left)._with_counted(counted, correlation, scales), of_batch
+
+    def _counted_apart(self, batch: RepresentativeSamples) -> tuple[Self, FloatArray]:
+        """Return the same of a batch that repeats nothing, as the arm is another one now."""
+        known = self.representatives
+        both = known.with_others(batch.weighed(self.correlation))
+        correlation, scales = self._searched(both.distinct().thinned(N_SEARCHED))
+        batch = batch.weighed(correlation)
+        return self._with_counted(known.with_others(batch), correlation, scales), batch.worth
+
+    def _with_counted(
+        self,
+        counted: RepresentativeSamples,
+        correlation: ResidualCorrelation,
+        scales: FloatArray,
+    ) -> Self:
+        return replace(
+            self,
             representatives=counted.distinct().thinned(N_KEPT),
             correlation=correlation,
             prior_scales=scales,
         )
-        return earlier, of_batch[owner]
 
     def _searched(self, samples: RepresentativeSamples) -> tuple[ResidualCorrelation, FloatArray]:
         """Correlation and scales of the prior, from samples given unknown parameters."""
@@ -296,6 +407,7 @@ class IdentifiedDynamics(GlobalModel):
             pull=factor * self.pull,
             energy=factor * self.energy,
             weight=factor * self.weight,
+            earlier=self.earlier.discounted(factor),
         )
 
     def doubts(self, X: FloatArray, Y: FloatArray) -> list[str]:
@@ -391,10 +503,7 @@ class IdentifiedDynamics(GlobalModel):
 
         What held-out regions make of the uncertainty is not in it.
         """
-        precision = np.diag(self._prior[1])
-        for joint, own in enumerate(parameter_indices(self.n_joints)):
-            precision[np.ix_(own, own)] += self.gram[joint] / self._posterior.noise[joint]
-        return precision
+        return np.diag(self._prior[1]) + self._information().precision
 
     @property
     def regressor(self) -> DynamicsRegressor:
@@ -415,12 +524,14 @@ class IdentifiedDynamics(GlobalModel):
             DESCRIPTION_ERROR: self.description_error.sums,
             **{KEPT + name: getattr(self.representatives, name) for name in SAMPLES},
             CORRELATION: np.array(astuple(self.correlation)),
+            EARLIER + "precision": self.earlier.precision,
+            EARLIER + "pull": self.earlier.pull,
         }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> Self:
         """Make dynamics from `arrays`; ValueError if shapes or values are not valid."""
-        arrays = with_prior_scales(arrays)
+        arrays = with_later_arrays(arrays)
         check_arrays(arrays)
         parts = {name: np.asarray(arrays[name]) for name in STATE}
         dynamics = cls(
@@ -431,6 +542,9 @@ class IdentifiedDynamics(GlobalModel):
                 *(np.asarray(arrays[KEPT + name]) for name in SAMPLES)
             ),
             correlation=ResidualCorrelation(*map(float, arrays[CORRELATION])),
+            earlier=EarlierKnowledge(
+                np.asarray(arrays[EARLIER + "precision"]), np.asarray(arrays[EARLIER + "pull"])
+            ),
         )
         # Sets the cached property `_posterior`.
         dynamics.__dict__["_posterior"] = ParameterPosterior(
@@ -473,16 +587,41 @@ class IdentifiedDynamics(GlobalModel):
     @one_blas_thread
     def _parameters(self) -> ParameterPosterior:
         """Posterior of the parameters given the sums alone; its noise is that of slipping."""
-        return self._solved(self.gram, self.pull, self.energy, self.weight)
+        return self._solved(self.gram, self.pull, self.energy, self.weight, self.earlier)
 
-    def _solved(self, *sums: FloatArray) -> ParameterPosterior:
+    def _solved(
+        self,
+        gram: FloatArray,
+        pull: FloatArray,
+        energy: FloatArray,
+        weight: FloatArray,
+        earlier: EarlierKnowledge | None = None,
+    ) -> ParameterPosterior:
         """Posterior from sums as `gram`, `pull`, `energy` and `weight` are."""
-        return parameter_posterior(*self._prior, parameter_indices(self.n_joints), *sums)
+        indices = parameter_indices(self.n_joints)
+        return parameter_posterior(*self._prior, indices, gram, pull, energy, weight, earlier)
+
+    def _information(self) -> EarlierKnowledge:
+        """What all samples so far say of the parameters."""
+        noise = self._parameters.noise
+        return self.earlier.joined(
+            parameter_indices(self.n_joints),
+            self.gram / noise[:, None, None],
+            self.pull / noise[:, None],
+        )
 
     @property
     def _prior(self) -> tuple[FloatArray, FloatArray]:
         """Prior mean and precision (P,) of the parameters."""
         return parameter_prior(self.inertial_prior, self.prior_scales)
+
+
+def _tool_point(model: pinocchio.Model, name: str) -> FloatArray:
+    """Tool point (3,) in the frame of the last joint, m; its origin if no link has this name."""
+    if not model.existFrame(name, pinocchio.FrameType.BODY):
+        return np.zeros(3)
+    frame = model.frames[model.getFrameId(name, pinocchio.FrameType.BODY)]
+    return np.array(frame.placement.translation)
 
 
 def _axis(model: pinocchio.Model, joint: int) -> FloatArray:

@@ -14,6 +14,7 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.exceptions import InvalidDataError
 from ilr_dynamics.robot.dynamics_regressor import parameter_indices
+from ilr_dynamics.robot.earlier_knowledge import EarlierKnowledge
 
 __all__ = ["ParameterPosterior", "parameter_posterior"]
 
@@ -70,6 +71,7 @@ def parameter_posterior(
     pull: FloatArray,
     energy: FloatArray,
     weight: FloatArray,
+    earlier: EarlierKnowledge | None = None,
 ) -> ParameterPosterior:
     """
     Bayesian linear regression of all joints' torques on common parameters.
@@ -84,6 +86,8 @@ def parameter_posterior(
         Weighted sums of phi phi', phi tau and tau^2 over all samples, for each joint.
     weight : ndarray of shape (n,)
         Sums of the weights.
+    earlier : EarlierKnowledge, optional
+        What samples that are in no sum say besides.
 
     Returns
     -------
@@ -104,6 +108,9 @@ def parameter_posterior(
     for index in range(NOISE_ROUNDS):
         precision = np.diag(prior_precision)
         right = prior_precision * prior_mean
+        if earlier is not None:
+            precision += earlier.precision
+            right += earlier.pull
         # Sums that overflowed are reported below.
         with np.errstate(over="ignore", invalid="ignore"):
             for joint, own in enumerate(indices):

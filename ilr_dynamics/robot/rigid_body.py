@@ -192,6 +192,29 @@ class RigidBodyModel:
         )
         return np.array(jacobian[:3])
 
+    def tool_twist_jacobian(self, position: ArrayLike) -> FloatArray:
+        """
+        Return the linear and angular velocity of the tool for joint velocities.
+
+        Parameters
+        ----------
+        position : array_like of shape (n_joints,)
+            Joint angles [rad].
+
+        Returns
+        -------
+        ndarray of shape (6, n_joints)
+            Jacobian at the tool point, in the axes of the tool frame [m/rad, 1].
+        """
+        jacobian = pinocchio.computeFrameJacobian(
+            self._model,
+            self._data,
+            _vector(position),
+            self._tool,
+            pinocchio.ReferenceFrame.LOCAL,
+        )
+        return np.array(jacobian)
+
     def link_pose(self, position: ArrayLike, link: str) -> FloatArray:
         """
         Return the pose of a link.

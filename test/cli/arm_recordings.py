@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 from rclpy.serialization import serialize_message
 
-from ilr_dynamics.nodes.recorder import CONTROLLER_STATE, controller_state_definition
+from ilr_dynamics.nodes.recorder import controller_state_definition
 from ilr_dynamics.recording import RecordingWriter
+from ilr_dynamics.recording.guided_states import CONTROLLER_STATE
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 from ilr_dynamics_msgs.msg import ControllerState

@@ -21,8 +21,9 @@ from ilr_dynamics.cli.tracking_figures import (
     draw_tracking_torques,
 )
 from ilr_dynamics.cli.tracking_record import TrackingRecord
-from ilr_dynamics.nodes.recorder import CONTROLLER_STATE, controller_state_definition
+from ilr_dynamics.nodes.recorder import controller_state_definition
 from ilr_dynamics.recording import RecordingWriter
+from ilr_dynamics.recording.guided_states import CONTROLLER_STATE
 from ilr_dynamics_msgs.msg import ControllerState
 
 TOPIC = "/inverse_dynamics/controller_state"

@@ -43,6 +43,8 @@ def test_endpoints_are_those_of_the_contract(running):
         ("in", "~/joint_trajectory", "trajectory_msgs/JointTrajectory"),
         ("out", "joint_torque_command", "sensor_msgs/JointState"),
         ("out", "~/controller_state", "ilr_dynamics_msgs/ControllerState"),
+        ("out", "~/external_torque", "ilr_dynamics_msgs/ExternalTorque"),
+        ("out", "~/external_wrench", "geometry_msgs/WrenchStamped"),
         ("out", "~/payload", "ilr_dynamics_msgs/PayloadEstimate"),
         ("out", "~/model_fit", "ilr_dynamics_msgs/ModelFit"),
         ("out", "diagnostics", "diagnostic_msgs/DiagnosticArray"),

@@ -8,15 +8,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from builtin_interfaces.msg import Time
+from rclpy.serialization import serialize_message
+from std_msgs.msg import Header
 
 from ilr_dynamics.learning import LearningSettings
+from ilr_dynamics.nodes.recorder import controller_state_definition
 from ilr_dynamics.recording import RecordingWriter, SampleSettings
+from ilr_dynamics.recording.guided_states import CONTROLLER_STATE
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
+from ilr_dynamics_msgs.msg import ControllerState
 
 ARM = load_description("wam4")
 MODEL = RigidBodyModel(ARM)
 PERIOD = 0.002
+REPORTS = "/inverse_dynamics/controller_state"
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,7 @@ class Motion:
     step: float = 0.0  # of rounded torques
     fraction: int = 1  # ns in the unit of the stamps' nanosec field
     held: np.ndarray | None = None  # rows of the torques in the file, as a driver holds them
+    guided: tuple[float, float] | None = None  # when a person guides the arm, s
 
     def changed(self, **values):
         return replace(self, **values)
@@ -59,6 +67,11 @@ def motion():
     return _motion()
 
 
+def _report(stamp, mode):
+    header = Header(stamp=Time(sec=stamp // 10**9, nanosec=stamp % 10**9))
+    return bytes(serialize_message(ControllerState(header=header, mode=mode)))
+
+
 @pytest.fixture
 def record(tmp_path):
     """Write a motion to a bag, with noise on the torques and an encoder's steps."""
@@ -76,12 +89,17 @@ def record(tmp_path):
             torque = torque[motion.held]
         position = step * np.round(motion.position / step)
         with RecordingWriter(tmp_path / name, storage) as writer:
+            if motion.guided:
+                writer.add_topic(REPORTS, CONTROLLER_STATE, controller_state_definition())
             for k, time in enumerate(motion.time):
                 seconds, fraction = divmod(round(1e9 * time), 10**9)
                 stamp = 10**18 + 10**9 * seconds + fraction // motion.fraction
                 at = (stamp, ARM.joint_names)
                 writer.write_joint_state("/joint_states", *at, position[k], motion.velocity[k])
                 writer.write_joint_state("/joint_torque_command", *at, effort=torque[k])
+                if motion.guided and k % 10 == 0:
+                    mode = 5 if motion.guided[0] <= time <= motion.guided[1] else 2
+                    writer.write(REPORTS, stamp, _report(stamp, mode))
         return tmp_path / name
 
     return write

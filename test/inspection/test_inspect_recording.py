@@ -205,6 +205,29 @@ def test_base_that_stands_although_described_as_tilted_is_one(motion, record, ar
     assert "base_tilted" in {finding.kind for finding in found.findings}
 
 
+def test_what_was_guided_by_hand_is_said_and_left_out(motion, record, arm_of_motion):
+    """The hand carries the arm, whose torques are then of the wrong sign."""
+    hand = (motion.time > 3.0) & (motion.time < 6.0)
+    pushed = np.where(hand[:, np.newaxis], -motion.torque, motion.torque)
+    bag = record(motion.changed(torque=pushed, guided=(3.0, 6.0)))
+    found = with_samples(inspect_recording(bag, arm_of_motion), arm_of_motion)
+    (finding,) = (finding for finding in found.findings if finding.severity is not Severity.INFO)
+    assert finding.kind == "guided" and finding.kind in KINDS
+    # A second and a report before and after.
+    assert finding.value == pytest.approx(5.04, abs=0.01) and finding.unit == "s"
+    assert finding.from_s == pytest.approx(1.98, abs=0.01)
+    assert finding.to_s == pytest.approx(7.02, abs=0.01)
+    assert "5.0 of 10.0 s are left out, in 1 stretch: a person guided" in finding.text
+    assert found.refusal == ""
+    other = inspect_recording(record(motion, "other"), arm_of_motion)
+    other = with_samples(other, arm_of_motion).samples
+    _, rows, same = np.intersect1d(other.time, found.samples.time, return_indices=True)
+    assert len(same) >= found.samples.n_used - 1
+    np.testing.assert_allclose(other.Y[rows], found.samples.Y[same], rtol=1e-6)
+    everything = replace(arm_of_motion, controller_state_topic=None)
+    assert "guided" not in {f.kind for f in inspect_recording(bag, everything).findings}
+
+
 @pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
 def test_a_sound_recording_has_nothing_but_information(storage, motion, record, arm_of_motion):
     found = inspect_recording(record(motion, storage=storage), arm_of_motion)

@@ -99,6 +99,26 @@ def test_what_one_update_forgets_the_next_one_keeps(samples):
     assert newer.global_model_.representatives.mass.sum() == pytest.approx(603.0)
 
 
+def test_an_update_that_decides_tells_what_has_changed(samples):
+    deciding = replace(SETTINGS, model={**SETTINGS.model, "forgetting_factor": "auto"})
+    model, report = learn(samples, deciding)
+    assert (report.change, report.forgotten) == ("", {})
+    again = replace(samples, X=1.1 * samples.X[::-1])
+    rough = np.array([0.0, 0.0, 0.0, 3.0]) * np.tanh(again.X[:, 4:8] / 0.03)
+    changed, report = learn(with_torques(again, rough), deciding, model)
+    assert list(report.forgotten) == ["friction of joint 4"]
+    # What such a recording is off by tells nothing of how far the next one will be.
+    assert changed.spread_factors_ == model.spread_factors_
+    assert "friction of joint 4 (" in report.change
+
+
+def with_torques(samples, friction=0.0):
+    """Samples with the torques of the described bodies and some friction, Nm."""
+    model = RigidBodyModel(load_description("wam4"))
+    Y = np.array([model.inverse_dynamics(x[:4], x[4:8], x[8:]) for x in samples.X])
+    return replace(samples, Y=Y + friction)
+
+
 def test_torques_are_scaled_as_stated_where_nothing_is_left_to_be_learned(samples):
     stated = {**SETTINGS.model, "output_scale": [4.0, 8.0, 2.0, 2.0]}
     model, _ = learn(samples, replace(SETTINGS, model={**stated, "learn_residual": False}))

@@ -141,7 +141,7 @@ def test_runs_are_recorded_one_after_the_other(arm, start_recorder, tmp_path, st
         arm.wait_until_arrived()
         answer = arm.trigger("stop")
         assert answer.success, answer.message
-        assert answer.message.endswith("100 on /joint_states, 100 on /joint_torque_command")
+        assert "100 on /joint_states, 100 on /joint_torque_command" in answer.message
         recording = read_recording(tmp_path / name, JOINTS)
         np.testing.assert_array_equal(recording.position, positions)
         np.testing.assert_array_equal(recording.torque, np.float32(10.0 * positions))

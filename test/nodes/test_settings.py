@@ -128,6 +128,22 @@ def test_learner_is_told_the_arm(values):
     assert settings.model["output_scale"] == [4.0, 8.0, 2.0, 2.0]
 
 
+@pytest.mark.parametrize(
+    ("adapt", "factor", "expected"),
+    [(True, 1.0, "auto"), (True, 0.01, 0.01), (False, 1.0, 1.0), (False, 0.01, 0.01)],
+)
+def test_an_update_decides_what_to_forget_unless_a_number_goes_before_it(
+    values, adapt, factor, expected
+):
+    values |= {"learning.adapt": adapt, "learning.forgetting_factor": factor}
+    assert learning_settings(values).model["forgetting_factor"] == expected
+
+
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_an_update_decides_by_itself_by_default(robot):
+    assert learning_settings(of_robot(robot)).model["forgetting_factor"] == "auto"
+
+
 @pytest.mark.parametrize(("torque", "factor"), [("commanded", 3.0), ("measured", 1.0)])
 def test_learner_takes_the_torque_that_it_is_told_to(values, tmp_path, torque, factor):
     joints, period = values["joints"], 2_000_000

@@ -21,11 +21,13 @@ from ilr_dynamics.control import (
     RigidBodyFeedForward,
     TrackingController,
 )
+from ilr_dynamics.control.external_torque import PredictedTorque
 from ilr_dynamics.control.feedforward import Predictor
 from ilr_dynamics.control.guiding import Guidance
 from ilr_dynamics.control.measured_velocity import MeasuredVelocity
 from ilr_dynamics.exceptions import InvalidDataError
 from ilr_dynamics.nodes.controller.diagnostics import LoopState
+from ilr_dynamics.nodes.controller.external_torque_report import ExternalTorqueReport
 from ilr_dynamics.nodes.controller.fit_publisher import FitPublisher
 from ilr_dynamics.nodes.controller.joint_state_watch import Publishers, SilenceWatchdog
 from ilr_dynamics.nodes.controller.loop_report import LoopReport
@@ -101,12 +103,15 @@ class ControlLoop:
         self._rate = values["rate"]
         self._command: Command | None = None
         self._predictor: Predictor | None = None
+        model = RigidBodyModel(description)
         self._physics = RigidBodyFeedForward(
-            RigidBodyModel(description),
+            model,
             driver_compensates_gravity=values["driver_compensates_gravity"],
         )
         self._carried = settings.carried_payload(description, values["rate"])
         self.fit = FitPublisher(node, self._carried.fit, joints, root_link(description), log)
+        self._external = ExternalTorqueReport(node, joints, model, log)
+        self._external.observer = settings.external_torque_observer(values["rate"])
         self._tool_frame = description.tool_frame
         self._command_topic = node.resolve_topic_name(values["command.topic"])
         self.rivals = RivalWatch(self._other_controllers)
@@ -177,6 +182,7 @@ class ControlLoop:
         self._driver.reset()
         self._carried.restart()
         self.fit.restart()
+        self._external.restart()
         self._watchdog.feed()
         self.report.statistics.restart()
         self._collector.start()
@@ -214,6 +220,7 @@ class ControlLoop:
         self._node.destroy_subscription(self.joint_states)
         self._node.destroy_lifecycle_publisher(self._torque_publisher)
         self.fit.destroy()
+        self._external.destroy()
         self.report.destroy()
 
     def apply(self, settings: ControlSettings, values: Mapping[str, Any]) -> None:
@@ -228,6 +235,7 @@ class ControlLoop:
         self._controller.supervision = settings.supervision
         self._driver = settings.driver_watch()
         self._carried.set_limits(settings.max_payload, settings.limits.torque)
+        self._external.observer = settings.external_torque_observer(self._rate)
         self._connect_payloads()
         self._exchange_feedforward()
 
@@ -243,6 +251,7 @@ class ControlLoop:
             Identity of the new model.
         """
         self._predictor, self.report.model = predictor, model
+        self._external.expected = self._carried.carrying(PredictedTorque(predictor))
         if self._settings.controller == "ilr":
             self._exchange_feedforward()
 
@@ -310,6 +319,7 @@ class ControlLoop:
         self.report.statistics.look_ahead_times.append(time.perf_counter() - before)
         self._payloads.observe(self._stamp, command)
         self.fit.observe(self._stamp)
+        self._external.observe(self._stamp, command, effort)
 
     def _check_velocity(
         self, stamp: float, position: FloatArray, measured: FloatArray | None

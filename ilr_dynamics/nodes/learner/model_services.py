@@ -348,7 +348,9 @@ def _success(answer: Answer, report: LearningReport) -> str:
         return f"saved {report.snapshot}"
     text = f"learned from {report.samples_used} samples in {report.learning_time:.1f} s"
     text += f", although {report.overridden}" if report.overridden else ""
-    return "; ".join(filter(None, [text, report.unsettled, *report.notes, _gains(report)]))
+    return "; ".join(
+        filter(None, [text, report.change, report.unsettled, *report.notes, _gains(report)])
+    )
 
 
 def _gains(report: LearningReport) -> str:

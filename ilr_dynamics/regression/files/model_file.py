@@ -68,9 +68,9 @@ class Kind:
 
 
 SNAPSHOT = Kind("snapshot", 2, False, "learn the model again")
-# Before version 3 they were no .npz files; before 4 they held other arrays.
+# Before version 3 they were no .npz files; before 5 they held other arrays.
 PREDICTOR = Kind(
-    "predictor file", 4, True, "save it again: load_snapshot(...).predictor().save(...)"
+    "predictor file", 5, True, "save it again: load_snapshot(...).predictor().save(...)"
 )
 
 

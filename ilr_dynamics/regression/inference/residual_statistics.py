@@ -31,7 +31,10 @@ THINNEST = 1e-9
 
 
 def shifted_statistics(
-    statistics: FloatArray, before: Transforms, after: Transforms, share: float = 1.0
+    statistics: FloatArray,
+    before: Transforms,
+    after: Transforms,
+    share: float | FloatArray = 1.0,
 ) -> FloatArray:
     """
     Return sums over samples (K, p, p) of what `after` leaves, from those of what `before` leaves.
@@ -43,8 +46,9 @@ def shifted_statistics(
     before, after
         The same but for their global models.
     share
-        Of the shift that is made. What is forgotten is not defended against the new global model:
-        an arm that has changed has done so where there are no new samples, too.
+        Of the shift that is made, of all outputs or of each (d,). What is forgotten is not
+        defended against the new global model: an arm that has changed has done so where there are
+        no new samples, too.
     """
     outputs = before.outputs.scale.size
     inputs, q = before.regressors.n_inputs, statistics.shape[1] - outputs

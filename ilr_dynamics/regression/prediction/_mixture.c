@@ -10,6 +10,7 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include "mixture_arrays.h"
 #include "mixture_rows.h"
 
 // ilr_dynamics.exceptions.InvalidDataError.
@@ -22,31 +23,39 @@ typedef struct {
     Scratch *spare;
 } MixtureObject;
 
-// Letters are sizes: those of Mixture, and what follows from them.
-static const struct { const char *name, *shape; } ARRAYS[N_ARRAYS] = {
-    {"input_location", "m"}, {"input_scale", "m"}, {"output_location", "d"}, {"output_scale", "d"},
-    {"coordinates", "mm"}, {"log_constants", "k"}, {"exponents", "k"}, {"roots", "kr"},
-    {"maps", "kdq"}, {"widening_coefficients", "kw"}, {"variances", "kd"}, {"centres", "km"},
-    {"extents", "km"}, {"residual_variance", "d"}, {"residual_rates", "m"}, {"splits", "b2"},
-    {"numbers", "b8"}, {"first_rows", "bf8"}, {"boxes", "gc8"},
-};
+// Of inputs in standard units: sums of their squares stay finite.
+static const double LARGEST_INPUT = 1e100;
+enum { CACHE_LINE = 64 };
 
 // ---------------------------------------------------------------- scratch memory
 
+// The next so many numbers of some memory, on a cache line of their own.
+static double *take(char **memory, size_t n)
+{
+    double *taken = (double *)*memory;
+    *memory += (n * sizeof(double) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+    return taken;
+}
+
 static Scratch *new_scratch(const Mixture *self)
 {
-    size_t n = (size_t)self->k + LANES;
-    size_t size = sizeof(Scratch) + n * sizeof(Candidate)
-                  + (size_t)(self->q + self->m + 1 + (ptrdiff_t)n * self->d) * sizeof(double);
-    Scratch *scratch = PyMem_RawMalloc(size);
+    // As many as blocks have room for, should a damaged file name some twice.
+    size_t k = (size_t)self->k + LANES, n_inputs = size_of_inputs(self, LANES);
+    size_t n_means = k * (size_t)(self->d * LANES);
+    size_t n_candidates = k * sizeof(Candidate) / sizeof(double);
+    size_t n_ranks = k * sizeof(Rank) / sizeof(double), n_numbers = (size_t)(self->b * LANES);
+    size_t n = n_inputs + n_means + n_candidates + n_ranks + n_numbers;
+    Scratch *scratch = PyMem_RawMalloc(sizeof *scratch + n * sizeof(double) + 8 * CACHE_LINE);
     if (!scratch) {
         PyErr_NoMemory();
         return NULL;
     }
-    scratch->candidates = (Candidate *)(scratch + 1);
-    scratch->u = (double *)(scratch->candidates + n);
-    scratch->t = scratch->u + self->q;
-    scratch->means = scratch->t + self->m + 1;
+    char *memory = (char *)(((uintptr_t)(scratch + 1) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
+    scratch->inputs.memory = take(&memory, n_inputs);
+    scratch->speakers.candidates = (Candidate *)take(&memory, n_candidates);
+    scratch->speakers.means = take(&memory, n_means);
+    scratch->screened.numbers = (ptrdiff_t *)take(&memory, n_numbers);
+    scratch->ranks = (Rank *)take(&memory, n_ranks);
     return scratch;
 }
 
@@ -64,75 +73,7 @@ static void give_scratch(MixtureObject *object, Scratch *scratch)
     else object->spare = scratch;
 }
 
-// ---------------------------------------------------------------- arrays from Python
-
-// Contiguous array of this many items of this format; 0 with an error if it is none.
-static int view_of(PyObject *array, const char *name, const char *format, ptrdiff_t n_items, int flags,
-                   Py_buffer *view)
-{
-    if (PyObject_GetBuffer(array, view, flags | PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) < 0) return 0;
-    const char *found = view->format ? view->format : "B";
-    int same = !strcmp(found, format) || (*format == 'q' && !strcmp(found, "l"));
-    if (same && (n_items < 0 || view->len == n_items * view->itemsize)) return 1;
-    PyErr_Format(PyExc_ValueError, "%s must hold %zd numbers of format '%s', got %zd of '%s'", name,
-                 n_items, format, view->len / view->itemsize, found);
-    PyBuffer_Release(view);
-    return 0;
-}
-
-typedef struct {
-    Py_buffer views[N_GIVEN];
-    Given given;
-    ptrdiff_t n;
-} GivenViews;
-
-static void release_given(GivenViews *from)
-{
-    for (int part = 0; part < N_GIVEN; part++) PyBuffer_Release(&from->views[part]);
-}
-
-static int take_given(const Mixture *self, PyObject *const *arguments, GivenViews *into)
-{
-    static const char *NAMES[N_GIVEN] = {"X", "features", "mean", "factor", "doubt", "unlearnable"};
-    const ptrdiff_t widths[N_GIVEN] = {self->m, self->q - self->m - 1, self->d, 1, self->d, self->d};
-    memset(into, 0, sizeof *into);
-    for (int part = 0; part < N_GIVEN; part++) {
-        int needed = part == X || (part == FEATURES && widths[FEATURES] > 0)
-                     || ((part == GLOBAL_MEAN) && self->learns_residual)
-                     || (part == GLOBAL_FACTOR && into->given.of[GLOBAL_MEAN]);
-        if (arguments[part] == Py_None) {
-            if (!needed) continue;
-            PyErr_Format(PyExc_ValueError, "%s must be given", NAMES[part]);
-            release_given(into);
-            return 0;
-        }
-        ptrdiff_t n_items = part == X ? -1 : into->n * widths[part];
-        Py_buffer *view = &into->views[part];
-        if (!view_of(arguments[part], NAMES[part], "d", n_items, 0, view)) {
-            release_given(into);
-            return 0;
-        }
-        into->given.of[part] = view->buf;
-        if (part == X) {
-            into->n = view->len / (ptrdiff_t)sizeof(double) / self->m;
-            if (into->n * self->m * (ptrdiff_t)sizeof(double) != view->len) {
-                PyErr_Format(PyExc_ValueError, "X must have rows of %zd numbers", self->m);
-                release_given(into);
-                return 0;
-            }
-        }
-    }
-    return 1;
-}
-
 // ---------------------------------------------------------------- methods
-
-static PyObject *none_or_refusal(ptrdiff_t refused)
-{
-    if (refused < 0) Py_RETURN_NONE;
-    return PyErr_Format(InvalidDataError, "inputs must be finite and lie less than 1e+100 scales from "
-                        "the location; row %zd does not", refused);
-}
 
 PyDoc_STRVAR(check_doc,
 "check(X)\n--\n\nRaise InvalidDataError if an input, in physical units, is not finite or too large.");
@@ -140,63 +81,74 @@ PyDoc_STRVAR(check_doc,
 static PyObject *Mixture_check(PyObject *self, PyObject *X_)
 {
     const Mixture *mixture = &((MixtureObject *)self)->mixture;
+    const double *location = mixture->of[INPUT_LOCATION], *scale = mixture->of[INPUT_SCALE];
     Py_buffer view;
     if (!view_of(X_, "X", "d", -1, 0, &view)) return NULL;
     const double *x = view.buf;
-    ptrdiff_t n = view.len / (ptrdiff_t)sizeof(double), refused = -1;
-    for (ptrdiff_t i = 0; i < n && refused < 0; i++)
-        if (!is_sound_input(mixture, x[i], i % mixture->m)) refused = i / mixture->m;
+    ptrdiff_t n = view.len / (ptrdiff_t)sizeof(double) / mixture->m, row = 0;
+    for (int is_sound = 1; row < n && is_sound; row += is_sound, x += mixture->m)
+        for (ptrdiff_t i = 0; i < mixture->m; i++)
+            is_sound &= fabs((x[i] - location[i]) / scale[i]) < LARGEST_INPUT;
     PyBuffer_Release(&view);
-    return none_or_refusal(refused);
+    if (row == n) Py_RETURN_NONE;
+    return PyErr_Format(InvalidDataError, "inputs must be finite and lie less than 1e+100 scales from "
+                        "the location; row %zd does not", row);
+}
+
+// Answer what is given; 0 with an error if there is no memory for it.
+static int answer(MixtureObject *object, const GivenViews *from, Answers *answers)
+{
+    const Mixture *mixture = &object->mixture;
+    Scratch *scratch = take_scratch(object);
+    if (!scratch) return 0;
+    if (from->n == 1) {
+        answer_rows(mixture, scratch, &from->given, NULL, 1, answers);
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        Place *places = ordered(mixture, from->given.of[X], from->n);
+        answer_rows(mixture, scratch, &from->given, places, from->n, answers);
+        free(places);
+        Py_END_ALLOW_THREADS
+    }
+    give_scratch(object, scratch);
+    return 1;
 }
 
 PyDoc_STRVAR(moments_doc,
 "moments(X, features, mean, factor, doubt, unlearnable, most_probable, answer)\n--\n\n"
 "Moments of the mixture, or of its most probable component, at rows of inputs in physical units.\n\n"
-"Fills rows of `answer` with mean, standard deviation and doubt of each output, weight of the unseen\n"
-"component and number of the heaviest (-1: the unseen). What a global model predicts, or None, is\n"
-"as in GlobalPrediction. InvalidDataError if an input is not finite or too large.");
+"Inputs must have passed `check`. Fills rows of `answer` with mean, standard deviation and doubt of\n"
+"each output, weight of the unseen component and number of the heaviest (-1: the unseen). What a\n"
+"global model predicts, or None, is as in GlobalPrediction.");
 
 static PyObject *Mixture_moments(PyObject *self, PyObject *const *arguments, Py_ssize_t n_arguments)
 {
     MixtureObject *object = (MixtureObject *)self;
     const Mixture *mixture = &object->mixture;
     GivenViews from;
-    Py_buffer answer;
+    Py_buffer view;
     if (n_arguments != 8) return PyErr_Format(PyExc_TypeError, "expected 8 arguments, got %zd", n_arguments);
-    int most_probable = PyObject_IsTrue(arguments[6]);
-    if (most_probable < 0 || !take_given(mixture, arguments, &from)) return NULL;
-    ptrdiff_t refused = -1, n_items = from.n * (3 * mixture->d + 2);
-    int is_done = view_of(arguments[7], "answer", "d", n_items, PyBUF_WRITABLE, &answer);
+    Answers answers = {.most_probable = PyObject_IsTrue(arguments[6])};
+    if (answers.most_probable < 0 || !take_given(mixture, arguments, &from)) return NULL;
+    ptrdiff_t n_items = from.n * (3 * mixture->d + 2);
+    int is_done = view_of(arguments[7], "answer", "d", n_items, PyBUF_WRITABLE, &view);
     if (is_done) {
-        Scratch *scratch = take_scratch(object);
-        is_done = scratch != NULL;
-        if (scratch && from.n == 1) {
-            refused = all_moments(mixture, scratch, &from.given, 1, NULL, most_probable, answer.buf);
-        } else if (scratch) {
-            Py_BEGIN_ALLOW_THREADS
-            // Without memory for it, in the order in which they are given.
-            Place *order = PyMem_RawMalloc((size_t)from.n * sizeof *order);
-            if (order) refused = find_order(mixture, scratch, &from.given, from.n, order);
-            if (refused < 0)
-                refused = all_moments(mixture, scratch, &from.given, from.n, order, most_probable,
-                                      answer.buf);
-            PyMem_RawFree(order);
-            Py_END_ALLOW_THREADS
-        }
-        if (scratch) give_scratch(object, scratch);
-        PyBuffer_Release(&answer);
+        answers.moments = view.buf;
+        is_done = answer(object, &from, &answers);
+        PyBuffer_Release(&view);
     }
     release_given(&from);
-    return is_done ? none_or_refusal(refused) : NULL;
+    if (!is_done) return NULL;
+    Py_RETURN_NONE;
 }
 
 PyDoc_STRVAR(components_doc,
 "components(X, features, mean, factor, doubt, unlearnable, least_weight, numbers, log_weights,\n"
 "           factors, means, added)\n--\n\n"
 "What components say at rows of inputs, in standard units: all in order if `least_weight` is None,\n"
-"else those of that weight, heaviest first, and none for the rest of a row.\n\n"
-"Fills arrays of as many components a row as these have room for. Returns how many any row has.");
+"else those of that weight, heaviest first, and of weight zero for the rest of a row.\n\n"
+"Inputs must have passed `check`. Fills arrays of as many components a row as these have room for.\n"
+"Returns how many any row has.");
 
 static PyObject *Mixture_components(PyObject *self, PyObject *const *arguments, Py_ssize_t n_arguments)
 {
@@ -204,11 +156,11 @@ static PyObject *Mixture_components(PyObject *self, PyObject *const *arguments, 
     MixtureObject *object = (MixtureObject *)self;
     const Mixture *mixture = &object->mixture;
     if (n_arguments != 12) return PyErr_Format(PyExc_TypeError, "expected 12 arguments, got %zd", n_arguments);
-    Components into = {.all = arguments[6] == Py_None};
-    if (!into.all) {
+    Answers answers = {.all = arguments[6] == Py_None};
+    if (!answers.all) {
         double least = PyFloat_AsDouble(arguments[6]);
         if (PyErr_Occurred()) return NULL;
-        into.least_log_weight = log(least);
+        answers.least_log_weight = log(least);
     }
     GivenViews from;
     if (!take_given(mixture, arguments, &from)) return NULL;
@@ -217,99 +169,30 @@ static PyObject *Mixture_components(PyObject *self, PyObject *const *arguments, 
     for (; n_views < 5 && is_done; n_views += is_done) {
         ptrdiff_t each = n_views < 3 ? 1 : mixture->d;
         is_done = view_of(arguments[7 + n_views], NAMES[n_views], n_views ? "d" : "q",
-                          n_views ? from.n * into.capacity * each : -1, PyBUF_WRITABLE, &views[n_views]);
+                          n_views ? from.n * answers.room * each : -1, PyBUF_WRITABLE, &views[n_views]);
         if (is_done && !n_views) {
-            into.capacity = from.n ? views[0].len / (ptrdiff_t)sizeof(int64_t) / from.n : 0;
-            if (into.capacity * from.n * (ptrdiff_t)sizeof(int64_t) != views[0].len) {
+            answers.room = from.n ? views[0].len / (ptrdiff_t)sizeof(int64_t) / from.n : 0;
+            if (answers.room * from.n * (ptrdiff_t)sizeof(int64_t) != views[0].len) {
                 PyErr_SetString(PyExc_ValueError, "numbers must have as many rows as X");
                 PyBuffer_Release(&views[0]);
                 is_done = 0;
             }
         }
     }
-    ptrdiff_t most = 0;
-    Scratch *scratch = is_done ? take_scratch(object) : NULL;
-    if (scratch) {
-        into.numbers = views[0].buf;
-        into.log_weights = views[1].buf;
-        into.factors = views[2].buf;
-        into.means = views[3].buf;
-        into.added = views[4].buf;
-        Py_BEGIN_ALLOW_THREADS
-        most = all_components(mixture, scratch, &from.given, from.n, &into);
-        Py_END_ALLOW_THREADS
-        give_scratch(object, scratch);
+    if (is_done) {
+        answers.numbers = views[0].buf;
+        answers.log_weights = views[1].buf;
+        answers.factors = views[2].buf;
+        answers.means = views[3].buf;
+        answers.added = views[4].buf;
+        is_done = answer(object, &from, &answers);
     }
     while (n_views > 0) PyBuffer_Release(&views[--n_views]);
     release_given(&from);
-    if (!scratch) return NULL;
-    return most < 0 ? none_or_refusal(-1 - most) : PyLong_FromSsize_t(most);
+    return is_done ? PyLong_FromSsize_t(answers.needed) : NULL;
 }
 
 // ---------------------------------------------------------------- making one
-
-// Size that a letter of a shape stands for, or -1 where it is told by the array itself.
-static ptrdiff_t size_of(const Mixture *self, char letter)
-{
-    switch (letter) {
-    case 'm': return self->m ? self->m : -1;
-    case 'd': return self->d ? self->d : -1;
-    case 'q': return self->q ? self->q : -1;
-    case 'k': return self->k ? self->k : -1;
-    case 'b': return self->b;
-    case 'g': return (self->b + LANES - 1) / LANES;
-    case 'r': return self->m * (self->m + 3) / 2;
-    case 'w': return self->q * (self->q + 1) / 2;
-    case 'f': return self->n_rows * (self->n_rows + 3) / 2;
-    case 'c': return 3 * self->n_coordinates + 2;
-    default: return letter - '0';
-    }
-}
-
-static void learn_size(Mixture *self, char letter, ptrdiff_t size)
-{
-    if (letter == 'm') self->m = size;
-    if (letter == 'd') self->d = size;
-    if (letter == 'q') self->q = size;
-    if (letter == 'k') {
-        self->k = size;
-        self->b = (size - 1 + LANES - 1) / LANES;
-        self->n_rows = self->m < MOST_ROWS ? self->m : MOST_ROWS;
-        self->n_coordinates = self->m < MOST_COORDINATES ? self->m : MOST_COORDINATES;
-    }
-}
-
-static int take_array(MixtureObject *object, int index, PyObject *array)
-{
-    const char *name = ARRAYS[index].name, *shape = ARRAYS[index].shape;
-    Py_buffer *view = &object->views[index];
-    if (!view_of(array, name, "d", -1, 0, view)) return 0;
-    int fits = view->ndim == (int)strlen(shape);
-    for (int axis = 0; fits && axis < view->ndim; axis++) {
-        ptrdiff_t size = size_of(&object->mixture, shape[axis]);
-        fits = size < 0 ? view->shape[axis] > 0 : view->shape[axis] == size;
-        if (fits && size < 0) learn_size(&object->mixture, shape[axis], view->shape[axis]);
-    }
-    object->mixture.of[index] = view->buf;
-    if (!fits) PyErr_Format(PyExc_ValueError, "%s has a shape that does not fit the other arrays", name);
-    return fits;
-}
-
-// Numbers that are used as indices, of a file that may be damaged.
-static int check_indices(const Mixture *self)
-{
-    int are_sound = 1;
-    for (ptrdiff_t i = 0; i < self->b * LANES; i++) {
-        double number = self->of[NUMBERS][i];
-        are_sound &= number >= -1.0 && number < (double)(self->k - 1) && number == floor(number);
-    }
-    for (ptrdiff_t i = 0; i < self->b; i++) {
-        double coordinate = self->of[SPLITS][2 * i];
-        are_sound &= coordinate >= 0.0 && coordinate < (double)self->m && coordinate == floor(coordinate);
-    }
-    if (!are_sound) PyErr_SetString(PyExc_ValueError, "numbers or splits hold no indices");
-    return are_sound;
-}
 
 static PyObject *Mixture_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
@@ -329,7 +212,7 @@ static PyObject *Mixture_new(PyTypeObject *type, PyObject *arguments, PyObject *
         PyObject *array = PyDict_GetItemString(arrays, ARRAYS[index].name);
         if (!array && index == RESIDUAL_RATES) continue;
         if (!array) PyErr_Format(PyExc_ValueError, "%s is missing", ARRAYS[index].name);
-        if (!array || !take_array(object, index, array)) goto refused;
+        if (!array || !take_array(mixture, index, array, &object->views[index])) goto refused;
     }
     if (mixture->q <= mixture->m) PyErr_SetString(PyExc_ValueError, "maps have too few columns");
     if (mixture->q <= mixture->m || !check_indices(mixture)) goto refused;

@@ -1,14 +1,14 @@
 // Copyright 2026 The ilr_dynamics contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The predictive mixture at many inputs, one row after the other.
+// The predictive mixture at many inputs: those near each other share what is left out.
 
 #ifndef ILR_DYNAMICS_MIXTURE_ROWS_H
 #define ILR_DYNAMICS_MIXTURE_ROWS_H
 
 #include <stdlib.h>
 
-#include "mixture.h"
+#include "screening.h"
 
 // The compiler makes what follows twice, and the loader takes what the processor can run: results
 // differ by rounding alone.
@@ -19,108 +19,219 @@
 #define CLONES
 #endif
 
-// What to return instead of moments: the candidates themselves, the heaviest first.
+// Components whose numbers are asked for before they are needed.
+enum { AHEAD = 4 };
+
+// A row of a batch, by the coordinates that tell most of it.
 typedef struct {
-    double least_log_weight;
-    int all, most_probable;
-    ptrdiff_t capacity;
+    double t[MOST_COORDINATES];
+    ptrdiff_t row;
+} Place;
+
+typedef struct {
+    double log_weight;
+    ptrdiff_t candidate;
+} Rank;
+
+// Of inputs near each other after the other.
+typedef struct {
+    Inputs inputs;
+    Speakers speakers;
+    Screened screened;
+    Rank *ranks;
+} Scratch;
+
+// What to return: moments, or the components themselves, the heaviest first, of which there is room
+// for so many; `needed` is the most that a row has.
+typedef struct {
+    double *moments, least_log_weight;
+    int most_probable, all;
+    ptrdiff_t room, needed;
     int64_t *numbers;
     double *log_weights, *factors, *means, *added;
-} Components;
+} Answers;
 
-// A row of a batch and the block of components that its input lies in.
-typedef struct { ptrdiff_t block, row; } Place;
+// ---------------------------------------------------------------- rows near each other
 
-static int by_block(const void *first, const void *second)
+// Move the (n + 1)-th smallest by a coordinate to its place, smaller ones before it (Hoare).
+static void part_places(Place *places, ptrdiff_t n_places, ptrdiff_t n, int by)
 {
-    const Place *a = first, *b = second;
-    if (a->block != b->block) return a->block < b->block ? -1 : 1;
-    return (a->row > b->row) - (a->row < b->row);
-}
-
-// Order in which what one row has read is still at hand for the next one. Returns the first row that
-// is too large, or -1.
-static ptrdiff_t find_order(const Mixture *self, Scratch *scratch, const Given *given, ptrdiff_t n,
-                            Place *order)
-{
-    for (ptrdiff_t row = 0; row < n; row++) {
-        Given here = given_row(self, given, row);
-        if (!standardise(self, scratch, here.of[X], here.of[FEATURES])) return row;
-        order[row] = (Place){self->b ? own_block(self, scratch->t) : 0, row};
-    }
-    qsort(order, (size_t)n, sizeof *order, by_block);
-    return -1;
-}
-
-// For each row mean, deviation and doubt (d,), weight of the unseen component and number of the
-// heaviest, -1 for the unseen. Returns the first row that is too large, or -1.
-CLONES static ptrdiff_t all_moments(const Mixture *self, Scratch *scratch, const Given *given,
-                                    ptrdiff_t n, const Place *order, int most_probable,
-                                    double *answers)
-{
-    ptrdiff_t d = self->d, unseen = self->k - 1;
-    for (ptrdiff_t i = 0; i < n; i++) {
-        ptrdiff_t row = order ? order[i].row : i;
-        double *answer = answers + row * (3 * d + 2);
-        Given here = given_row(self, given, row);
-        if (!standardise(self, scratch, here.of[X], here.of[FEATURES])) return row;
-        weigh(self, scratch, 0);
-        Candidate *candidates = scratch->candidates;
-        ptrdiff_t best = heaviest(scratch);
-        answer[3 * d] = candidates[0].weight;
-        answer[3 * d + 1] = candidates[best].number == unseen ? -1.0 : (double)candidates[best].number;
-        if (most_probable) {
-            candidates[0] = candidates[best];
-            candidates[0].weight = 1.0;
-            scratch->n_candidates = 1;
+    ptrdiff_t first = 0, last = n_places - 1;
+    while (first < last) {
+        double pivot = places[n].t[by];
+        ptrdiff_t i = first, j = last;
+        while (i <= j) {
+            while (places[i].t[by] < pivot) i++;
+            while (pivot < places[j].t[by]) j--;
+            if (i > j) break;
+            Place place = places[i];
+            places[i++] = places[j];
+            places[j--] = place;
         }
-        for (ptrdiff_t c = 0; c < scratch->n_candidates; c++)
-            ask(self, scratch, &here, &candidates[c], scratch->means + c * d);
-        for (ptrdiff_t j = 0; j < d; j++)
-            moments(self, scratch, &here, j, &answer[j], &answer[d + j], &answer[2 * d + j]);
+        if (j < n) first = i;
+        if (n < i) last = j;
     }
-    return -1;
+}
+
+// Order rows so that each LANES of them are near each other: halves, by the coordinate in which they
+// lie farthest apart.
+static void arrange(Place *places, ptrdiff_t n, int n_coordinates)
+{
+    if (n <= LANES) return;
+    ptrdiff_t n_before = (n / 2 + LANES - 1) / LANES * LANES;
+    double widest = -1.0;
+    int by = 0;
+    for (int i = 0; i < n_coordinates; i++) {
+        double low = places[0].t[i], high = low;
+        for (ptrdiff_t row = 1; row < n; row++) {
+            low = places[row].t[i] < low ? places[row].t[i] : low;
+            high = places[row].t[i] > high ? places[row].t[i] : high;
+        }
+        if (high - low > widest) {
+            widest = high - low;
+            by = i;
+        }
+    }
+    part_places(places, n, n_before, by);
+    arrange(places, n_before, n_coordinates);
+    arrange(places + n_before, n - n_before, n_coordinates);
+}
+
+// Places of all rows; NULL, which is their own order, if there is no memory for it.
+static Place *ordered(const Mixture *self, const double *x, ptrdiff_t n)
+{
+    ptrdiff_t m = self->m;
+    Place *places = malloc((size_t)n * sizeof *places);
+    if (!places) return NULL;
+    for (ptrdiff_t row = 0; row < n; row++, x += m) {
+        places[row].row = row;
+        for (ptrdiff_t i = 0; i < self->n_coordinates; i++) {
+            const double *coordinate = self->of[COORDINATES] + i * m;
+            double sum = 0.0;
+            for (ptrdiff_t j = 0; j < m; j++) sum += coordinate[j] / self->of[INPUT_SCALE][j] * x[j];
+            places[row].t[i] = sum;
+        }
+    }
+    arrange(places, n, (int)self->n_coordinates);
+    return places;
+}
+
+// ---------------------------------------------------------------- answers
+
+// Of each row mean, deviation and doubt (d,), weight of the unseen component and number of the
+// heaviest, -1 for the unseen.
+INLINE void answer_moments(const Mixture *self, Inputs *inputs, Speakers *speakers, int n, int width,
+                           const Answers *answers)
+{
+    ptrdiff_t d = self->d;
+    Candidate *candidates = speakers->candidates;
+    double of_output[3][LANES];
+    for (int lane = 0; lane < n; lane++) {
+        ptrdiff_t best = 0;
+        for (ptrdiff_t c = 1; c < speakers->n; c++)
+            if (candidates[c].weight[lane] > candidates[best].weight[lane]) best = c;
+        double *answer = answers->moments + inputs->rows[lane] * (3 * d + 2) + 3 * d;
+        ptrdiff_t number = candidates[best].number;
+        answer[0] = candidates[0].weight[lane];
+        answer[1] = number == self->k - 1 ? -1.0 : (double)number;
+        if (!answers->most_probable) continue;
+        for (ptrdiff_t c = 0; c < speakers->n; c++) candidates[c].weight[lane] = c == best;
+    }
+    ask_all(self, inputs, speakers, width);
+    for (ptrdiff_t j = 0; j < d; j++) {
+        moments(self, inputs, speakers, j, width, of_output[0], of_output[1], of_output[2]);
+        for (int lane = 0; lane < n; lane++)
+            for (int part = 0; part < 3; part++)
+                answers->moments[inputs->rows[lane] * (3 * d + 2) + part * d + j] = of_output[part][lane];
+    }
 }
 
 static int by_falling_weight(const void *first, const void *second)
 {
-    const Candidate *a = first, *b = second;
+    const Rank *a = first, *b = second;
     if (a->log_weight != b->log_weight) return a->log_weight < b->log_weight ? 1 : -1;
-    return (a->number > b->number) - (a->number < b->number);
+    return (a->candidate > b->candidate) - (a->candidate < b->candidate);
 }
 
-// For each row its components, in standard units. Returns how many any row has, which may be more
-// than there is room for, or -1 - row of the first that is too large.
-CLONES static ptrdiff_t all_components(const Mixture *self, Scratch *scratch, const Given *given,
-                                       ptrdiff_t n, const Components *into)
+// Of each row its components, in standard units, and none for the rest of its room.
+INLINE void answer_components(const Mixture *self, Inputs *inputs, Speakers *speakers, Rank *ranks,
+                              int n, int width, Answers *answers)
 {
-    ptrdiff_t d = self->d, room = into->capacity, most = 0;
-    for (ptrdiff_t row = 0; row < n; row++) {
-        Given here = given_row(self, given, row);
-        if (!standardise(self, scratch, here.of[X], here.of[FEATURES])) return -1 - row;
-        weigh(self, scratch, into->all);
-        Candidate *candidates = scratch->candidates;
-        ptrdiff_t found = scratch->n_candidates;
-        if (!into->all) {
-            qsort(candidates, (size_t)found, sizeof *candidates, by_falling_weight);
-            while (found > 1 && candidates[found - 1].log_weight < into->least_log_weight) found--;
+    ptrdiff_t d = self->d;
+    double added[LANES], doubt[LANES];
+    ask_all(self, inputs, speakers, width);
+    for (int lane = 0; lane < n; lane++) {
+        ptrdiff_t found = speakers->n;
+        for (ptrdiff_t c = 0; c < found; c++)
+            ranks[c] = (Rank){speakers->candidates[c].log_weight[lane], c};
+        if (!answers->all) {
+            qsort(ranks, (size_t)found, sizeof *ranks, by_falling_weight);
+            while (found > 1 && ranks[found - 1].log_weight < answers->least_log_weight) found--;
         }
-        most = found > most ? found : most;
-        for (ptrdiff_t i = 0; i < room; i++) {
-            ptrdiff_t at = row * room + i;
-            Candidate nobody = {-INFINITY, 0.0, 1.0, 0.0, self->k - 1};
-            Candidate *candidate = i < found ? &candidates[i] : &nobody;
-            double doubt;
-            memset(into->means + at * d, 0, (size_t)d * sizeof(double));
-            if (i < found) ask(self, scratch, &here, candidate, into->means + at * d);
-            into->numbers[at] = candidate->number;
-            into->log_weights[at] = candidate->log_weight;
-            into->factors[at] = candidate->factor;
-            for (ptrdiff_t j = 0; j < d; j++)
-                into->added[at * d + j] = added_variance(self, candidate, &here, j, &doubt);
+        answers->needed = found > answers->needed ? found : answers->needed;
+        for (ptrdiff_t i = 0; i < answers->room; i++) {
+            ptrdiff_t at = inputs->rows[lane] * answers->room + i, c = i < found ? ranks[i].candidate : 0;
+            const Candidate *candidate = &speakers->candidates[c];
+            answers->numbers[at] = candidate->number;
+            answers->log_weights[at] = i < found ? candidate->log_weight[lane] : -INFINITY;
+            answers->factors[at] = candidate->factor[lane];
+            for (ptrdiff_t j = 0; j < d; j++) {
+                added_variance(self, inputs, candidate, j, width, added, doubt);
+                answers->means[at * d + j] = speakers->means[(c * d + j) * width + lane];
+                answers->added[at * d + j] = added[lane];
+            }
         }
     }
-    return most;
+}
+
+// ---------------------------------------------------------------- all of it
+
+// Of n inputs near each other, at most as many as there are lanes; of the others the last is answered.
+INLINE void answer_near(const Mixture *self, Scratch *scratch, const Given *given, int n, int width,
+                        Answers *answers)
+{
+    Inputs *inputs = &scratch->inputs;
+    Speakers *speakers = &scratch->speakers;
+    Screened *screened = &scratch->screened;
+    ptrdiff_t unseen = self->k - 1, length = self->m * (self->m + 3) / 2;
+    for (int lane = n; lane < width; lane++) inputs->rows[lane] = inputs->rows[n - 1];
+    take_inputs(self, given, width, inputs);
+    speakers->n = 0;
+    if (answers->all) {
+        for (ptrdiff_t number = 0; number <= unseen; number++)
+            consider(self, inputs, speakers, number, INFINITY, width);
+    } else {
+        Box box;
+        find_large(self, inputs, width);
+        surround(self, inputs->t, width, width, &box);
+        screen(self, &box, inputs->lowest - self->log_margin, screened);
+        consider(self, inputs, speakers, unseen, INFINITY, width);
+        for (ptrdiff_t i = 0; i < screened->n; i++) {
+            if (i + AHEAD < screened->n)
+                fetch(self->of[ROOTS] + screened->numbers[i + AHEAD] * length, length < 64 ? length : 64);
+            consider(self, inputs, speakers, screened->numbers[i], self->log_margin, width);
+        }
+    }
+    normalise(inputs, speakers, answers->all ? INFINITY : self->log_margin, width);
+    if (answers->moments) answer_moments(self, inputs, speakers, n, width, answers);
+    else answer_components(self, inputs, speakers, scratch->ranks, n, width, answers);
+}
+
+// One row, or many.
+CLONES static void answer_rows(const Mixture *self, Scratch *scratch, const Given *given,
+                               const Place *places, ptrdiff_t n, Answers *answers)
+{
+    if (n == 1) {
+        scratch->inputs.rows[0] = 0;
+        answer_near(self, scratch, given, 1, 1, answers);
+        return;
+    }
+    for (ptrdiff_t first = 0; first < n; first += LANES) {
+        int n_near = n - first < LANES ? (int)(n - first) : LANES;
+        for (int lane = 0; lane < n_near; lane++)
+            scratch->inputs.rows[lane] = places ? places[first + lane].row : first + lane;
+        answer_near(self, scratch, given, n_near, LANES, answers);
+    }
 }
 
 #endif

@@ -15,6 +15,7 @@ coordinates: the bound is the first part of the distance itself.
 
 Components are screened eight at a time, those near each other in one block: first a box about the
 centres of a block, in one coordinate at a time; then the first rows of each; then all rows.
+`screening.h` does it, for one input or a box that holds several.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ class Screening:
         coordinate in which they lie apart, and where.
     numbers : (b, L)
         Components of a block; -1 for none.
-    first_rows : (b, r (r + 3) / 2, L)
-        The first r rows of their roots.
+    first_rows : (b, r (r + 3) / 2, L / 2)
+        The first r rows of their roots: numbers of single precision, two in each.
     boxes : (g, 3 s + 2, 8)
         Largest log weight c at a centre and 1 / e of each block; then of each of s coordinates the
         smallest and largest centre, and one by the largest variance.
@@ -78,10 +79,13 @@ class Screening:
         box[:, 1] = _in_lanes(1.0 / exponents[order], 0.0).max(axis=1)
         box[:, 2::3], box[:, 3::3] = lowest.min(axis=1), highest.max(axis=1)
         box[:, 4::3] = 1.0 / _in_lanes(variances, 0.0).max(axis=1)
+        # What is too large for it rules out nothing.
+        with np.errstate(over="ignore"):
+            first_rows = np.swapaxes(_in_lanes(packed, 0.0), 1, 2).astype(np.float32, order="C")
         return cls(
             splits,
             numbers,
-            np.ascontiguousarray(np.swapaxes(_in_lanes(packed, 0.0), 1, 2)),
+            first_rows.view(np.float64),
             np.ascontiguousarray(np.swapaxes(_in_lanes(box, 0.0), 1, 2)),
         )
 

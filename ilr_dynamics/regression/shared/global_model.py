@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.exceptions import InvalidDataError, InvalidParameterError, SnapshotError
+from ilr_dynamics.regression.shared.change import Change
 
 __all__ = [
     "GlobalModel",
@@ -104,6 +105,17 @@ class GlobalModel(ABC):
     @abstractmethod
     def discounted(self, factor: float) -> Self:
         """Return what is left if earlier samples weigh `factor` as much; 0: none are left."""
+
+    def adapted(
+        self, X: FloatArray, Y: FloatArray, weights: FloatArray
+    ) -> tuple[Self, Change] | None:
+        """
+        Return what is known after further samples, and what they show to have changed.
+
+        What was known of that is forgotten, and of nothing else. Parameters as of `updated`.
+        None: a model that does not know in what ways its outputs may change, as most.
+        """
+        return None
 
     @abstractmethod
     def predict(self, X: FloatArray) -> GlobalPrediction:

@@ -10,6 +10,7 @@ from typing import Self
 import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.regression.shared.change import Change
 from ilr_dynamics.regression.shared.global_model import GlobalModel, check_global_model_fits
 from ilr_dynamics.regression.units.features import Regressors
 from ilr_dynamics.regression.units.scaling import Standardizer
@@ -82,6 +83,20 @@ class Transforms:
         if self.global_model is None:
             return self
         model = self.global_model if kept == 1.0 else self.global_model.discounted(kept)
-        model = model.updated(X, Y, weights)
+        return self._with_global_model(model.updated(X, Y, weights), X, Y)
+
+    def adapted(
+        self, X: FloatArray, Y: FloatArray, weights: FloatArray
+    ) -> tuple[Self, Change] | None:
+        """Let the global model decide what of it still holds; None if it cannot tell."""
+        if self.global_model is None:
+            return None
+        adapted = self.global_model.adapted(X, Y, weights)
+        if adapted is None:
+            return None
+        model, change = adapted
+        return self._with_global_model(model, X, Y), change
+
+    def _with_global_model(self, model: GlobalModel, X: FloatArray, Y: FloatArray) -> Self:
         check_global_model_fits(model, X, Y.shape[1])
         return replace(self, global_model=model)

@@ -73,6 +73,15 @@ def test_a_model_whose_inference_ended_early_is_told_with_how_far_it_got():
     assert told["message"] == "learned from 700 samples in 1.2 s; it ended early"
 
 
+def test_an_update_tells_what_has_changed():
+    changed = "changed since the earlier samples: payload (99% forgotten) (log odds 12.0)"
+    report = replace(LEARNED, change=changed, gains={"/data/a": 1.0})
+    assert filled(UpdateModel.Response(), report)["message"] == (
+        f"learned from 700 samples in 1.2 s; {changed}; "
+        "gain in nats per effective sample: /data/a +1.00"
+    )
+
+
 def test_a_model_of_several_recordings_is_told_with_what_each_added():
     gains = {"/data/a": None, "/data/b": 1.234, "/data/c": -0.001}
     report = replace(LEARNED, gains=gains, notes=["/data/d is left out"])

@@ -96,11 +96,13 @@ def test_too_few_arguments_are_refused(compiled, name):
         getattr(compiled, name)(np.zeros((1, M)))
 
 
-def test_a_row_that_is_too_large_is_named(compiled, model):
-    X, *rest = given_rows(model, 3)
-    X[2, 0] = 1e200
+@pytest.mark.parametrize("value", [1e200, np.nan, -np.inf])
+def test_a_row_that_is_too_large_or_no_number_is_named(compiled, value):
+    X = np.zeros((3, M))
+    compiled.check(X)
+    X[2, 0] = value
     with pytest.raises(InvalidDataError, match="row 2"):
-        compiled.moments(X, *rest, False, np.empty((3, 3 * D + 2)))
+        compiled.check(X)
 
 
 @pytest.mark.parametrize(

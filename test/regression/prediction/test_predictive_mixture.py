@@ -145,7 +145,8 @@ def test_blocks_of_rows_make_no_difference(drawn, monkeypatch):
     X = x + np.random.default_rng(0).normal(size=(100, x.size))
     whole = in_standard_units(mixture).weights(X)
     monkeypatch.setattr(physical_mixture, "BLOCK_SIZE", 300)
-    np.testing.assert_array_equal(in_standard_units(mixture).weights(X), whole)
+    # A row alone is summed in another order than rows side by side.
+    np.testing.assert_allclose(in_standard_units(mixture).weights(X), whole, rtol=1e-12)
 
 
 def test_interval_beyond_a_millionth_keeps_the_lightest_component_if_it_is_wide():
