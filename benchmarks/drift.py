@@ -43,8 +43,7 @@ PAYLOAD, DELAY_CYCLES = 0.5, 20
 # Of a joint's largest torque.
 OFFSET = 0.02
 WARMER, WARMING_S = 1.3, 1800.0
-# The hour is kept in parts, so that what is interrupted is not lost.
-UNCHANGED_S, PART_S = 3600.0, 600.0
+UNCHANGED_S, ELSEWHERE_S = 3600.0, 300.0
 TIMED_S = 30.0
 FRICTION = ("viscous", "dry")
 Results = dict[str, Any]
@@ -83,14 +82,11 @@ def _of_arm(robot: str, options: argparse.Namespace, folder: Path) -> Results:
         for name in _names(arm)
     }
     warming = kept("warming", partial(_warming, robot, seed, feedforward))
-    quiet = {}
-    n_parts = max(round(options.unchanged / PART_S), 1)
-    seconds = options.unchanged / n_parts
-    for part in range(n_parts):
-        name = f"T1_{part + 1}"
-        quiet[name] = kept(f"quiet_{name}", partial(_quiet, arm, feedforward, "T1", seconds))
+    # At once: the simulated arm does the same again if it begins anew.
+    quiet = {"T1": kept("quiet_T1", partial(_quiet, arm, feedforward, "T1", options.unchanged))}
     for path in ("T2", "T3"):
-        quiet[path] = kept(f"quiet_{path}", partial(_quiet, arm, feedforward, path, seconds / 2))
+        seconds = min(ELSEWHERE_S, options.unchanged)
+        quiet[path] = kept(f"quiet_{path}", partial(_quiet, arm, feedforward, path, seconds))
     costs = kept("costs", partial(_costs, arm, feedforward))
     _print(robot, changes, warming, quiet)
     options.figures.mkdir(parents=True, exist_ok=True)
