@@ -11,8 +11,8 @@ import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control.residual_observer import ResidualSample
-from ilr_dynamics.robot.misfit_evidence import Change, change_rows
 from ilr_dynamics.robot.drift_test import DriftTest
+from ilr_dynamics.robot.misfit_evidence import Change, change_rows
 from ilr_dynamics.robot.torque_noise import slipping_share
 
 __all__ = ["FitReport", "ModelFit", "name_of"]

@@ -37,9 +37,9 @@ from ilr_dynamics.learning import LearnerLimits, LearningSettings
 from ilr_dynamics.nodes.parameter_table import check
 from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS, joints_in_messages
 from ilr_dynamics.recording import SampleSettings
-from ilr_dynamics.robot.misfit_evidence import ChangePrior
 from ilr_dynamics.robot.description import RobotDescription
 from ilr_dynamics.robot.drift_test import DriftTest
+from ilr_dynamics.robot.misfit_evidence import ChangePrior
 from ilr_dynamics.robot.payload_dynamics import PayloadDynamics
 from ilr_dynamics.robot.payload_estimator import PayloadEstimator
 from ilr_dynamics.robot.payload_posterior import PayloadPrior

@@ -7,9 +7,9 @@ import pytest
 
 from ilr_dynamics.control.model_fit import LENGTH, ModelFit
 from ilr_dynamics.control.residual_observer import ResidualSample
-from ilr_dynamics.robot.misfit_evidence import ChangePrior
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.drift_test import DriftTest
+from ilr_dynamics.robot.misfit_evidence import ChangePrior
 from ilr_dynamics.robot.payload import Payload
 from ilr_dynamics.robot.payload_dynamics import PayloadDynamics
 from ilr_dynamics.robot.pseudo_inertia_prior import PseudoInertiaPrior

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from matern_process import correlation
 
-from ilr_dynamics.robot.misfit_evidence import N_COLUMNS, ChangePrior, change_rows
 from ilr_dynamics.robot.drift_test import LENGTH, N_WINDOWS, DriftTest
+from ilr_dynamics.robot.misfit_evidence import N_COLUMNS, ChangePrior, change_rows
 from ilr_dynamics.robot.residual_correlation import ResidualCorrelation
 
 PERIOD = 0.1

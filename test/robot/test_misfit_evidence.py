@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from payloads import box
 from scipy.stats import multivariate_normal
 
+from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.misfit_evidence import (
     KINDS,
     SHARPER,
@@ -18,7 +19,6 @@ from ilr_dynamics.robot.misfit_evidence import (
     log_odds,
     sharpened,
 )
-from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.payload_dynamics import PayloadDynamics
 from ilr_dynamics.robot.pseudo_inertia_prior import PseudoInertiaPrior
 

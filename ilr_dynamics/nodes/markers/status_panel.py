@@ -74,7 +74,7 @@ def status_lines(state: ShownState, error: float) -> list[tuple[str, Rgb]]:
     lines = [
         (shortened(controller, LONGEST_TEXT), palette.PLAIN),
         (shortened(model or "no learned model", LONGEST_TEXT) or "?", palette.PLAIN),
-        (f"error {_millimetres(error)} mm", palette.PLAIN),
+        (f"error {_distance(error)}", palette.PLAIN),
         gate if state.learned else ("no gate", palette.SUBDUED),
         (f"loop {1e3 * state.loop_time:.2f} ms", palette.SUBDUED),
     ]
@@ -93,9 +93,12 @@ def shortened(text: str, length: int) -> str:
     return text if len(text) <= length else f"..{text[len(text) - length + 2 :]}"
 
 
-def _millimetres(error: float) -> str:
-    millimetres = 1e3 * error
-    return f"{millimetres:.1f}" if millimetres < 99.95 else f"{millimetres:.0f}"
+def _distance(metres: float) -> str:
+    """Three digits: there is no room for more."""
+    if metres >= 0.9995:
+        return f"{metres:.2f} m"
+    millimetres = 1e3 * metres
+    return f"{millimetres:.1f} mm" if millimetres < 99.95 else f"{millimetres:.0f} mm"
 
 
 class StatusPanel:

@@ -14,7 +14,7 @@ from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from ilr_dynamics.nodes.controller.diagnostic_groups import JOINT_STATES, LOOP, MODEL
+from ilr_dynamics.nodes.controller.diagnostic_groups import FIT, JOINT_STATES, LOOP, MODEL
 from ilr_dynamics_msgs.msg import ControllerState
 
 
@@ -134,7 +134,8 @@ def test_diagnostics_say_how_the_loop_does(arm):
     level, text, _ = arm.diagnosis()
     assert (level, text) == (DiagnosticStatus.WARN, "holding, no model is loaded")
     found = {status.name: status for status in arm.diagnostics[-1].status}
-    assert list(found) == [f"inverse_dynamics: {group}" for group in (LOOP, JOINT_STATES, MODEL)]
+    groups = LOOP, JOINT_STATES, MODEL, FIT
+    assert list(found) == [f"inverse_dynamics: {group}" for group in groups]
     assert found[f"inverse_dynamics: {MODEL}"].message == "no model is loaded"
     assert {item.key for item in found[f"inverse_dynamics: {MODEL}"].values} >= {"learner"}
     assert all(status.hardware_id == "wam4" for status in found.values())

@@ -135,6 +135,20 @@ def test_nothing_overlaps_and_all_is_in_the_panel(robot, data, view):
     assert right - left <= 1.03 * WIDTH
 
 
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (0.0999, "99.9 mm"),
+        (0.09996, "100 mm"),
+        (0.9994, "999 mm"),
+        (0.9996, "1.00 m"),
+        (1.084, "1.08 m"),
+    ],
+)
+def test_an_error_has_three_digits(error, text):
+    assert status_lines(some_state(4), error)[2][0] == f"error {text}"
+
+
 @pytest.mark.parametrize("size", [(1040, 800), (1280, 800), (1920, 1080)])
 @pytest.mark.parametrize("robot", MODELS)
 def test_the_panel_is_in_the_default_view_and_large_enough(robot, size):
