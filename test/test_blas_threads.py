@@ -68,7 +68,7 @@ def test_densities_of_many_have_one_thread(monkeypatch):
 
 def test_identified_dynamics_have_one_thread_for_many_samples(monkeypatch):
     dynamics, seen = IdentifiedDynamics.from_description(load_description("wam4")), []
-    kind = type(dynamics._regressor)
+    kind = type(dynamics.regressor)
     asked = kind.__call__
     monkeypatch.setattr(kind, "__call__", lambda *a: seen.append(threads_of_blas()) or asked(*a))
     states = GENERATOR.normal(size=(20, 12))
