@@ -36,6 +36,10 @@ __all__ = ["LOG_ODDS_OF_NONE", "ArmChange", "NewTorques", "most_probable_change"
 
 # Log odds, beforehand, that nothing has changed from one recording to the next.
 LOG_ODDS_OF_NONE = float(np.log(100.0))
+# Deviations that a model states are right within a factor of e, as everywhere. Torques of a motion
+# that is new are so far off without any change: their terms describe it a little otherwise, and of
+# little noise the evidence sees that as clearly as a change.
+LARGEST_USUAL_MISFIT = float(np.e)
 SCALES = np.geomspace(0.02, 20.0, 41)
 # A change has the usual size within a factor of e.
 LOG_PRIOR_OF_SCALES = -0.5 * np.log(SCALES) ** 2
@@ -106,6 +110,13 @@ class NewTorques:
             **known,
         )
 
+    @property
+    def misfit(self) -> FloatArray:
+        """How far each joint's torques are off (n,), in deviations that were expected (rms)."""
+        own = self.covariance[self.indices[:, :, None], self.indices[:, None, :]]
+        expected = self.weight + np.einsum("jpq,jpq->j", self.gram, own)
+        return np.sqrt(self.energy / np.maximum(expected, 1.0))
+
 
 @dataclass(frozen=True, eq=False)
 class ArmChange:
@@ -161,6 +172,9 @@ def most_probable_change(
     """
     Return what has most probably changed.
 
+    Nothing, where no joint's torques are farther off than a model may be that is right about its
+    deviations within `LARGEST_USUAL_MISFIT`.
+
     Parameters
     ----------
     torques : NewTorques
@@ -169,15 +183,17 @@ def most_probable_change(
     every : ChangeGroup
         All parameters.
     """
+    log_prior = LOG_ODDS_OF_NONE + len(groups) * np.log(2.0)
+    unchanged = np.zeros(len(torques.covariance))
+    if np.max(torques.misfit) < LARGEST_USUAL_MISFIT:
+        return ArmChange((), unchanged[:, None], unchanged, -float(log_prior))
     search = _Search(torques)
     nothing = search.settled(_Hypothesis((), np.zeros(0), np.ones(len(torques.weight))))
     of_groups = search.pruned(search.fitted(tuple(groups)))
     changes = [search.fitted((every,)), *([of_groups] if of_groups.groups else [])]
     best = max(changes, key=lambda hypothesis: hypothesis.log_evidence)
-    log_prior = LOG_ODDS_OF_NONE + len(groups) * np.log(2.0)
     log_odds = float(best.log_evidence - nothing.log_evidence - log_prior)
     if not log_odds > 0.0:
-        unchanged = np.zeros(len(torques.covariance))
         return ArmChange((), unchanged[:, None], unchanged, log_odds)
     factor = search.factor(best)
     return ArmChange(best.groups, factor, factor @ (factor.T @ search.solved(best).pull), log_odds)
