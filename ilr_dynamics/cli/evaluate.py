@@ -10,12 +10,11 @@ from collections.abc import Sequence
 
 from ilr_dynamics.cli.judged_model import JudgedModel, add_model_and_bags, model_and_bags
 from ilr_dynamics.cli.judged_recording import JudgedRecording, error_table
-from ilr_dynamics.cli.learning_options import add_recording_options
+from ilr_dynamics.cli.learning_options import add_recording_options, report_topic
 from ilr_dynamics.cli.program import run_program
 from ilr_dynamics.cli.shown_text import printable
 from ilr_dynamics.cli.table import format_table
 from ilr_dynamics.cli.tracking_evaluation import (
-    add_report_topic,
     read_tracking,
     tracking_tables,
 )
@@ -54,7 +53,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     add_model_and_bags(parser)
     parser.add_argument("--picture", nargs="?", const="", help=argparse.SUPPRESS)
-    add_report_topic(parser)
     add_recording_options(parser)
     return parser
 
@@ -67,7 +65,7 @@ def _evaluate(arguments: Sequence[str] | None) -> None:
     snapshot, patterns = model_and_bags(options)
     if snapshot is None:
         bags = find_bags(patterns)
-        tables = [tracking_tables(read_tracking(bag, options.controller_state)) for bag in bags]
+        tables = [tracking_tables(read_tracking(bag, report_topic(options))) for bag in bags]
     else:
         judged = JudgedModel.load(snapshot, options)
         bags = find_bags(patterns)

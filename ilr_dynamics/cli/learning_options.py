@@ -27,14 +27,17 @@ __all__ = [
     "add_recording_options",
     "given_parameters",
     "parse_learning_options",
+    "report_topic",
 ]
 
 NODE = "/inverse_dynamics"
 ROWS = {row.name: row for row in INVERSE_DYNAMICS}
 DEFAULTS = {row.name: row.default for row in INVERSE_DYNAMICS}
+REPORT_TOPIC = "learning.controller_state_topic"
 RECORDING_OPTIONS = {
     "--state-topic": "learning.state_topic",
     "--command-topic": "learning.command_topic",
+    "--controller-state": REPORT_TOPIC,
     "--torque": "learning.torque",
     "--prefix": "prefix",
     "--sample-rate": "learning.sample_rate",
@@ -63,6 +66,11 @@ def add_bags(parser: argparse.ArgumentParser) -> None:
 def add_recording_options(parser: argparse.ArgumentParser) -> None:
     """Add the topics of recordings and the rate of samples to a parser."""
     _add_options(parser, RECORDING_OPTIONS)
+
+
+def report_topic(options: argparse.Namespace) -> str:
+    """Topic of the controller's reports, by the options of `add_recording_options`."""
+    return str(getattr(options, REPORT_TOPIC, DEFAULTS[REPORT_TOPIC]))
 
 
 def add_learning_options(parser: argparse.ArgumentParser) -> None:

@@ -15,13 +15,13 @@ from ilr_dynamics.cli.described_arm import NOT_IDENTIFIED, add_arm_options, desc
 from ilr_dynamics.cli.html_report import REPORT_MARK
 from ilr_dynamics.cli.judged_model import JudgedModel, add_model_and_bags, model_and_bags
 from ilr_dynamics.cli.judged_recording import JudgedRecording
-from ilr_dynamics.cli.learning_options import add_recording_options
+from ilr_dynamics.cli.learning_options import add_recording_options, report_topic
 from ilr_dynamics.cli.model_findings import Judgement, ModelFindings, arm_findings
 from ilr_dynamics.cli.model_report import write_model_report, write_tracking_report
 from ilr_dynamics.cli.output_file import check_output_path
 from ilr_dynamics.cli.program import run_program
 from ilr_dynamics.cli.progress_bar import ProgressBar
-from ilr_dynamics.cli.tracking_evaluation import Tracking, add_report_topic, read_tracking
+from ilr_dynamics.cli.tracking_evaluation import Tracking, read_tracking
 from ilr_dynamics.exceptions import RecordingError, RobotDescriptionError
 from ilr_dynamics.learning.candidate import digest_of
 from ilr_dynamics.learning.learn import Progress
@@ -62,7 +62,6 @@ def _parser() -> argparse.ArgumentParser:
         "--since", metavar="OLD_MODEL", help="earlier model of the arm, to show what has changed"
     )
     add_arm_options(parser)
-    add_report_topic(parser)
     add_recording_options(parser)
     return parser
 
@@ -77,7 +76,7 @@ def _report(arguments: Sequence[str] | None) -> None:
     # Before the recordings are read, which may take minutes.
     check_output_path(options.html, REPORT_MARK, bags)
     if snapshot is None:
-        topic = options.controller_state
+        topic = report_topic(options)
         write_tracking_report(options.html, bags, [read_tracking(bag, topic) for bag in bags])
     else:
         with ProgressBar() as progress:
@@ -110,7 +109,7 @@ def _findings(
                 recording=JudgedRecording.of(bag, found, judged.model, show),
                 former=None if former is None else np.asarray(former.model.predict(found.X)),
                 learned=digest_of(bag, judged.settings) in known,
-                tracking=_tracking(bag, options.controller_state),
+                tracking=_tracking(bag, report_topic(options)),
             )
         )
     return ModelFindings(
@@ -133,8 +132,8 @@ def _description(judged: JudgedModel, options: argparse.Namespace) -> RobotDescr
     try:
         return described_arm(judged.dynamics, options.arm, options.tool_frame, gravity)
     except RobotDescriptionError as error:
-        # A robot that somebody names has to be the right one.
-        if options.arm:
+        # A robot, or a link of it, that somebody names has to be the right one.
+        if options.arm or options.tool_frame:
             raise
         return str(error)
 

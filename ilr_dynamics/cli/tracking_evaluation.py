@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -26,7 +25,6 @@ __all__ = [
     "DEVIATIONS",
     "Tracking",
     "TrackingTable",
-    "add_report_topic",
     "read_tracking",
     "tracking_parts",
     "tracking_tables",
@@ -96,16 +94,6 @@ class _Reports:
             state = deserialize_message(message, ControllerState)
             if state.mode == ControllerState.TRACKING:
                 self.states.append(state)
-
-
-def add_report_topic(parser: argparse.ArgumentParser) -> None:
-    """Add the topic of the controller's reports to a parser."""
-    parser.add_argument(
-        "--controller-state",
-        default="/inverse_dynamics/controller_state",
-        metavar="TOPIC",
-        help="topic of the controller's reports (default: %(default)s)",
-    )
 
 
 def read_tracking(uri: str, topic: str) -> Tracking:

@@ -217,7 +217,9 @@ class ReferenceSource:
         ahead = np.where(velocity > 0.0, limits.position_upper, limits.position_lower)
         room = np.maximum(np.where(velocity > 0.0, 1.0, -1.0) * (ahead - position), 0.0)
         # A joint comes to rest after half the distance that it would cover at its present speed.
-        longest = np.divide(2.0 * room, speed, out=np.full_like(speed, np.inf), where=speed > 0.0)
+        longest = np.divide(
+            2.0 * room, speed, out=np.full_like(speed, np.inf), where=speed > 1e-12
+        )
         duration = max(
             min(1.5 * float(speed.max()) / deceleration, float(longest.min())), _SHORTEST_BRAKE
         )
