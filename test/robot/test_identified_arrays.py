@@ -54,7 +54,7 @@ def test_what_is_taken_from_arrays_predicts_without_solving(arm, identified, mon
     def fail(*_):
         raise AssertionError("solved for the parameters")
 
-    monkeypatch.setattr("ilr_dynamics.robot.identified_dynamics.parameter_posterior", fail)
+    monkeypatch.setattr("ilr_dynamics.robot.dynamics_knowledge.parameter_posterior", fail)
     X = motion(arm.n_joints, 3, 9)
     assert np.all(np.isfinite(again.predict(X).mean))
     # Learning on starts from the sums.
