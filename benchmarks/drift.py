@@ -24,19 +24,16 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from _drift_arm import ChangingArm
 from _drift_figure import draw_warming
 from _drift_runs import Seen, observed
-from _learners import product_feedforward
+from _kept_runs import KeptRuns, Results
 from _live_session import add_folder_options, new_folder
 from _payload_arm import draw_payload
-from payload import _learned
 
 from ilr_dynamics.control import FeedForward
-from ilr_dynamics.regression import load_snapshot
 
 BEFORE_S, AFTER_S = 20.0, 90.0
 PAYLOAD, DELAY_CYCLES = 0.5, 20
@@ -46,7 +43,6 @@ WARMER, WARMING_S = 1.3, 1800.0
 UNCHANGED_S, ELSEWHERE_S = 3600.0, 300.0
 TIMED_S = 30.0
 FRICTION = ("viscous", "dry")
-Results = dict[str, Any]
 
 
 def main() -> int:
@@ -65,18 +61,8 @@ def main() -> int:
 def _of_arm(robot: str, options: argparse.Namespace, folder: Path) -> Results:
     seed = options.seed
     arm = ChangingArm(seed, robot)
-    file = folder / f"{robot}_{seed}_model.npz"
-    if not file.exists():
-        _learned(arm).save(file)
-    feedforward = product_feedforward(arm, load_snapshot(file).predictor())
-
-    def kept(name: str, work: Callable[[], Results]) -> Results:
-        path = folder / f"{robot}_{seed}_{name}.json"
-        if not path.exists():
-            path.write_text(json.dumps(work()))
-            print(f"{robot}: {name} done", flush=True)
-        return dict(json.loads(path.read_text()))
-
+    kept = KeptRuns(folder, f"{robot}_{seed}")
+    feedforward = kept.feedforward(arm)
     changes = {
         name: kept(name, partial(_changed, robot, seed, feedforward, name, folder))
         for name in _names(arm)

@@ -18,21 +18,17 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from _closed_loop import N_ROUNDS, joined, record, training_paths
-from _learners import LearnedTorque, LocalModels, make_learner, product_feedforward
+from _kept_runs import KeptRuns, Results
 from _live_session import add_folder_options, new_folder
 from _payload_arm import LoadableArm, draw_payload
 from _payload_figure import draw_estimates
 from _payload_runs import Run, carried_payload, error_of, frozen_error, long_path, run
 
-from ilr_dynamics.control import FeedForward, RigidBodyFeedForward
-from ilr_dynamics.regression import load_snapshot
+from ilr_dynamics.control import FeedForward
 
 MASSES = (0.25, 0.5, 1.0)
 # Time of the pick-up from the start of T1, s; before it the arm is at rest.
@@ -41,7 +37,6 @@ FROZEN_AFTER = (10, 30)
 SETTLED_S = 31.0
 FRICTION, FRICTION_S = 2.0, 60.0
 UNCHANGED_S, ELSEWHERE_S = 600.0, 60.0
-Results = dict[str, Any]
 
 
 def main() -> int:
@@ -60,18 +55,8 @@ def main() -> int:
 def _of_arm(robot: str, options: argparse.Namespace, folder: Path) -> Results:
     seed = options.seed
     arm = LoadableArm(seed, robot)
-    file = folder / f"{robot}_{seed}_model.npz"
-    if not file.exists():
-        _learned(arm).save(file)
-    feedforward = product_feedforward(arm, load_snapshot(file).predictor())
-
-    def kept(name: str, work: Callable[[], Results]) -> Results:
-        path = folder / f"{robot}_{seed}_{name}.json"
-        if not path.exists():
-            path.write_text(json.dumps(work()))
-            print(f"{robot}: {name} done", flush=True)
-        return dict(json.loads(path.read_text()))
-
+    kept = KeptRuns(folder, f"{robot}_{seed}")
+    feedforward = kept.feedforward(arm)
     bare = kept("bare", lambda: {"T1": frozen_error(arm, feedforward, None)})
     picked = {
         f"{mass:g} kg, {when}": kept(
@@ -91,18 +76,6 @@ def _of_arm(robot: str, options: argparse.Namespace, folder: Path) -> Results:
     options.figures.mkdir(parents=True, exist_ok=True)
     draw_estimates(options.figures / f"payload_{robot}.png", robot, picked, SETTLED_S)
     return _summary(bare, picked, rough, unchanged, elsewhere)
-
-
-def _learned(arm: LoadableArm) -> Any:
-    """Return a model of the arm as it is, learned as a lab would."""
-    learner = make_learner("physics_ilr_pd", arm)
-    assert isinstance(learner, LocalModels)
-    feedforward: FeedForward = RigidBodyFeedForward(arm.model)
-    for _ in range(N_ROUNDS):
-        parts = [record(arm, feedforward, path, every=5) for path in training_paths(arm)]
-        learner.learn(*joined(parts))
-        feedforward = LearnedTorque(learner.predict_one)
-    return learner.model
 
 
 def _pick_up(

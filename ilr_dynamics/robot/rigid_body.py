@@ -183,14 +183,7 @@ class RigidBodyModel:
         ndarray of shape (3, n_joints)
             Translational Jacobian in the axes of the base frame [m/rad].
         """
-        jacobian = pinocchio.computeFrameJacobian(
-            self._model,
-            self._data,
-            _vector(position),
-            self._tool,
-            pinocchio.ReferenceFrame.LOCAL_WORLD_ALIGNED,
-        )
-        return np.array(jacobian[:3])
+        return self._jacobian(position, pinocchio.ReferenceFrame.LOCAL_WORLD_ALIGNED)[:3]
 
     def tool_twist_jacobian(self, position: ArrayLike) -> FloatArray:
         """
@@ -206,14 +199,15 @@ class RigidBodyModel:
         ndarray of shape (6, n_joints)
             Jacobian at the tool point, in the axes of the tool frame [m/rad, 1].
         """
-        jacobian = pinocchio.computeFrameJacobian(
-            self._model,
-            self._data,
-            _vector(position),
-            self._tool,
-            pinocchio.ReferenceFrame.LOCAL,
+        return self._jacobian(position, pinocchio.ReferenceFrame.LOCAL)
+
+    def _jacobian(self, position: ArrayLike, axes: pinocchio.ReferenceFrame) -> FloatArray:
+        """Jacobian (6, n_joints) at the tool point."""
+        return np.array(
+            pinocchio.computeFrameJacobian(
+                self._model, self._data, _vector(position), self._tool, axes
+            )
         )
-        return np.array(jacobian)
 
     def link_pose(self, position: ArrayLike, link: str) -> FloatArray:
         """
