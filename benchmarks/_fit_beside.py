@@ -8,11 +8,11 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from _busy_programs import busy_programs
 from _simulated_motion import Arm
 from numpy.typing import NDArray
 from tqdm import tqdm
@@ -26,8 +26,6 @@ __all__ = ["beside_busy_programs", "plain_environment", "record_eight", "time_of
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 BUSY_PROGRAMS = (0, 1, 3)
 N_TURNS = 3
-# Busy programs have begun, and those of the turn before have ended.
-SETTLING_TIME = 0.5
 
 
 def beside_busy_programs(measures: dict[str, Callable[[], float]]) -> dict[str, float]:
@@ -58,20 +56,6 @@ def beside_busy_programs(measures: dict[str, Callable[[], float]]) -> dict[str, 
         for count, seconds in zip(BUSY_PROGRAMS[1:], loaded, strict=True):
             figures[f"{name}_ratio_beside_{count}"] = float(f"{seconds / quiet:.3g}")
     return figures
-
-
-@contextmanager
-def busy_programs(count: int) -> Iterator[None]:
-    """Programs that compute without end, in sessions of their own as if of other users."""
-    with ExitStack() as stack:
-        for _ in range(count):
-            program = subprocess.Popen(
-                [sys.executable, "-c", "while True: pass"], start_new_session=True
-            )
-            stack.callback(program.wait)
-            stack.callback(program.kill)
-        time.sleep(SETTLING_TIME)
-        yield
 
 
 def plain_environment() -> dict[str, str]:

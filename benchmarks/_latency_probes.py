@@ -33,10 +33,8 @@ from ilr_dynamics.process_lifetime import die_with_parent
 
 __all__ = ["Probe", "observe_torques", "watch_clock"]
 
-PERIOD = 0.002
-# Ten seconds of messages: they are taken in batches, as their times are known without.
-DEPTH = 5000
-TORQUES = QoSProfile(depth=DEPTH, reliability=ReliabilityPolicy.BEST_EFFORT)
+# That many seconds of messages wait: they are taken in batches, as their times are known without.
+QUEUE = 10.0
 BATCH_PERIOD = 0.02
 TIMEOUT = 30.0
 # CDR: four bytes of encapsulation, then the header's stamp.
@@ -54,14 +52,21 @@ class Probe:
     priority
         Real-time priority to ask for: that of the processes which are measured, so that a probe
         does not wait where they do not.
+    period
+        Of the control loop, s.
     """
 
-    def __init__(self, work: Callable[[Event, Connection, int, int], None], priority: int) -> None:
+    def __init__(
+        self,
+        work: Callable[[Event, Connection, int, int, float], None],
+        priority: int,
+        period: float,
+    ) -> None:
         context = multiprocessing.get_context("spawn")
         self._stop = context.Event()
         self._results, end = context.Pipe(duplex=False)
         self._process = context.Process(
-            target=work, args=(self._stop, end, os.getpid(), priority), daemon=True
+            target=work, args=(self._stop, end, os.getpid(), priority, period), daemon=True
         )
 
     def result(self) -> FloatArray:
@@ -91,9 +96,11 @@ class Probe:
         return self._results.recv()
 
 
-def watch_clock(stop: Event, results: Connection, parent: int, priority: int) -> None:
+def watch_clock(
+    stop: Event, results: Connection, parent: int, priority: int, period: float
+) -> None:
     """
-    Sleep until every 2 ms have passed and send how late each awakening was, (n,), s.
+    Sleep until each period has passed; send when it was due and how late the awakening, (n, 2), s.
 
     This is what a process can have at best on the machine, beside everything else.
     """
@@ -102,15 +109,21 @@ def watch_clock(stop: Event, results: Connection, parent: int, priority: int) ->
     gc.disable()
     lateness = array("d")
     results.send(None)
-    due = time.monotonic()
+    start = time.monotonic()
+    # The middleware's times are of the clock that counts from 1970.
+    start_since_1970 = time.time()
+    due = start
     while not stop.is_set():
-        due += PERIOD
+        due += period
         time.sleep(max(0.0, due - time.monotonic()))
         lateness.append(time.monotonic() - due)
-    results.send(np.array(lateness))
+    late = np.array(lateness)
+    results.send(np.column_stack((start_since_1970 + period * np.arange(1, len(late) + 1), late)))
 
 
-def observe_torques(stop: Event, results: Connection, parent: int, priority: int) -> None:
+def observe_torques(
+    stop: Event, results: Connection, parent: int, priority: int, period: float
+) -> None:
     """
     Send when each joint state was published and when its torque arrived here, (n, 2), s.
 
@@ -121,6 +134,8 @@ def observe_torques(stop: Event, results: Connection, parent: int, priority: int
     die_with_parent(parent)
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node = Node("latency_observer")
+    depth = round(QUEUE / period)
+    torques = QoSProfile(depth=depth, reliability=ReliabilityPolicy.BEST_EFFORT)
     # Nobody spins the node: messages wait until they are taken.
     inputs = [
         (
@@ -128,9 +143,9 @@ def observe_torques(stop: Event, results: Connection, parent: int, priority: int
             key,
         )
         for topic, key, quality in (
-            ("joint_states", "source_timestamp", QoSProfile(depth=DEPTH)),
+            ("joint_states", "source_timestamp", QoSProfile(depth=depth)),
             # As the driver does.
-            ("joint_torque_command", "received_timestamp", TORQUES),
+            ("joint_torque_command", "received_timestamp", torques),
         )
     ]
     seen: list[dict[int, int]] = [{}, {}]

@@ -1,14 +1,15 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 """
-Timing of the controller at 500 Hz while it learns and loads: over DDS, in real time.
+Timing of the controller while it learns and loads, at 500 Hz or faster: over DDS, in real time.
 
 Simulator, controller and trajectory publisher run as processes of their own. A model of 1,350
-occupied components is loaded and updated from a recording, again and again. Measured are, in
-milliseconds, inside: from receipt of a joint state to publication of its torque, as every seventh
-cycle reports; outside: from publication of a joint state to arrival of its torque in a third
-process; and the lateness of a process that only sleeps, all at the same time, all with the same
-real-time priority where that is allowed.
+occupied components is loaded and updated from a recording, again and again, unless it is to be
+left alone; busy programs can run beside. Measured are the processor time that simulator and
+controller take and, in milliseconds, inside: from receipt of a joint state to publication of its
+torque, as every seventh cycle reports; outside: from publication of a joint state to arrival of
+its torque in a third process; and the lateness of a process that only sleeps, all at the same
+time, all with the same real-time priority where that is allowed.
 """
 
 from __future__ import annotations
@@ -22,10 +23,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import yaml
+from _busy_programs import busy_programs
 from _latency_model import make_snapshot, write_recording
 from _latency_probes import Probe, observe_torques, watch_clock
 from _live_session import DECIMATION, add_folder_options, new_folder, parameter_file
-from _process_memory import resident_size
+from _process_memory import processor_time, resident_size
 from lifecycle_msgs.msg import Transition
 from matplotlib.figure import Figure
 
@@ -36,9 +39,10 @@ from ilr_dynamics.cli.ros_domain import OwnDomain
 from ilr_dynamics.cli.table import format_table
 from ilr_dynamics.exceptions import IlrDynamicsError
 from ilr_dynamics.nodes.parameter_file import read_parameter_file
-from ilr_dynamics.robot.description import load_description
+from ilr_dynamics.robot.description import DESCRIPTION_FOLDER, load_description
 
 NODE = "inverse_dynamics_node"
+SIMULATOR = "wam_simulator"
 PRIORITY = 50
 OPTIONS = {
     "controller": "ilr",
@@ -58,12 +62,13 @@ HISTOGRAM_MS = np.geomspace(0.02, 100.0, 150)
 
 @dataclass
 class Requests:
-    """What was asked of the controller meanwhile, and the memory it took."""
+    """What was asked of the controller meanwhile, and the memory and time that it took."""
 
     loads: int = 0
     updates: int = 0
     refusals: list[str] = field(default_factory=list)
     memory: list[tuple[float, float]] = field(default_factory=list)
+    load: dict[str, float] = field(default_factory=dict)
 
     def memory_growth(self) -> float:
         """Median over the last tenth of the time minus that over the first, MB."""
@@ -75,8 +80,11 @@ class Requests:
 class Session:
     """The controller at work, and someone who keeps its learner busy."""
 
-    def __init__(self, processes: NodeProcesses, operator: Operator, folder: Path) -> None:
+    def __init__(
+        self, processes: NodeProcesses, operator: Operator, folder: Path, rate: float
+    ) -> None:
         self._processes, self._operator, self._folder = processes, operator, folder
+        self._rate = rate
         self._snapshot, self._bag = folder / "large.npz", folder / "recording"
         self.requests = Requests()
 
@@ -88,7 +96,8 @@ class Session:
         occupied = make_snapshot(self._snapshot, parameters)
         write_recording(self._bag)
         print(f"... of {occupied} occupied components", flush=True)
-        self._processes.start("wam_simulator", {"realtime_priority": PRIORITY}, file)
+        simulated = {"realtime_priority": PRIORITY, "plant": str(self._plant())}
+        self._processes.start(SIMULATOR, simulated, file)
         options = {**OPTIONS, "files.directories": [str(self._folder)]}
         self._processes.start(NODE, options, file)
         self._operator.change_state(Transition.TRANSITION_CONFIGURE)
@@ -96,14 +105,34 @@ class Session:
         self._operator.activate()
         self._processes.start("trajectory_publisher", {"repeat": 0}, file)
 
-    def ask(self, seconds: float) -> None:
-        """Load and update again and again."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            self._operator.load_snapshot(self._snapshot)
-            self.requests.loads += 1
-            self._update()
+    def run(self, seconds: float, *, learning: bool) -> None:
+        """Load and update again and again, or leave the controller alone."""
+        start, before = time.monotonic(), self._processor_times()
+        while (passed := time.monotonic() - start) < seconds:
+            if learning:
+                self._operator.load_snapshot(self._snapshot)
+                self.requests.loads += 1
+                self._update()
+            else:
+                self._note_memory(passed)
+                time.sleep(min(1.0, seconds - passed))
             self._processes.check()
+        passed = time.monotonic() - start
+        times = self._processor_times()
+        self.requests.load = {name: (times[name] - before[name]) / passed for name in times}
+
+    def _processor_times(self) -> dict[str, float]:
+        """Of both nodes so far, without those of learners, s."""
+        return {name: processor_time(self._processes.pid(name)) for name in (NODE, SIMULATOR)}
+
+    def _plant(self) -> Path:
+        """Write the arm's plant with cycles of this rate."""
+        numbers = yaml.safe_load((DESCRIPTION_FOLDER / "wam4_plant.yaml").read_text())
+        numbers["cycle"] = 1.0 / self._rate
+        numbers["physics_step"] = min(numbers["physics_step"], numbers["cycle"])
+        path = self._folder / "plant.yaml"
+        path.write_text(yaml.safe_dump(numbers))
+        return path
 
     def _update(self) -> None:
         snapshot = self._folder / "updated.npz"
@@ -132,25 +161,30 @@ def main() -> int:
             os.environ.update(domain.environment())
             operator = Operator(load_description("wam4").joint_names, processes.check)
             try:
-                session = Session(processes, operator, folder)
+                session = Session(processes, operator, folder, options.rate)
                 session.start()
-                session.ask(options.warm_up)
+                session.run(options.warm_up, learning=options.learning)
                 session.requests = Requests()
                 operator.clear_states()
+                period = 1.0 / options.rate
                 with (
-                    Probe(observe_torques, PRIORITY) as observer,
-                    Probe(watch_clock, PRIORITY) as clock,
+                    busy_programs(options.busy),
+                    Probe(observe_torques, PRIORITY, period) as observer,
+                    Probe(watch_clock, PRIORITY, period) as clock,
                 ):
-                    session.ask(60.0 * options.minutes)
-                    times, lateness = observer.result(), 1e3 * clock.result()
+                    session.run(60.0 * options.minutes, learning=options.learning)
+                    times, clock_times = observer.result(), clock.result()
                     inside = 1e3 * operator.answered_states().loop_time
             finally:
                 operator.close()
     except IlrDynamicsError as error:
         print(f"node_latency: {error}\n(the nodes' logs are in {folder})", file=sys.stderr)
         return 1
+    lateness = 1e3 * clock_times[:, 1]
+    unanswered = _unanswered(times, clock_times, period)
     figures = _figures(inside, times, lateness, session.requests)
-    _print_table(inside, times, lateness, session.requests)
+    figures |= {"rate": options.rate, "busy": options.busy, **unanswered}
+    _print_table(inside, times, lateness, session.requests, unanswered)
     options.figures.mkdir(parents=True, exist_ok=True)
     _draw(inside, times, lateness, options.figures / "node_latency.png")
     print(json.dumps({"benchmark": "node_latency", **figures}))
@@ -169,8 +203,36 @@ def _options() -> argparse.Namespace:
         metavar="SECONDS",
         help="loading and updating before that; ends with an update (%(default)s)",
     )
+    parser.add_argument(
+        "--rate", type=float, default=500.0, help="of joint states, Hz (%(default)s)"
+    )
+    parser.add_argument(
+        "--busy", type=int, default=0, metavar="N", help="busy programs beside (%(default)s)"
+    )
+    parser.add_argument(
+        "--no-learning",
+        dest="learning",
+        action="store_false",
+        help="load and update nothing while it is measured",
+    )
     add_folder_options(parser)
     return parser.parse_args()
+
+
+def _unanswered(times: FloatArray, clock: FloatArray, period: float) -> dict[str, int]:
+    """
+    Count joint states without a torque, also those of them that the machine is not to blame for.
+
+    During the others the bare timer was late by more than a cycle.
+    """
+    published = times[np.isnan(times[:, 1]), 0]
+    due, lateness = clock[clock[:, 1] > period].T
+    held_up = (due < published[:, None] + period) & (published[:, None] < due + lateness)
+    return {
+        "states": len(times),
+        "unanswered": len(published),
+        "unanswered_in_time": int(np.sum(~np.any(held_up, axis=1))),
+    }
 
 
 def _outside(times: FloatArray) -> FloatArray:
@@ -186,12 +248,16 @@ def _figures(
     figures = {
         "ms_p50": np.percentile(inside, 50),
         "ms_p99": np.percentile(inside, 99),
+        "outside_ms_p50": np.percentile(outside, 50, method="higher"),
         "outside_ms_p99": np.percentile(outside, 99, method="higher"),
         "over_2ms": np.mean(outside > LATE),
         "timer_over_2ms": np.mean(lateness > LATE),
+        "timer_ms_p99": np.percentile(lateness, 99),
         "max_gap_ms": 1e3 * np.max(np.diff(received)),
         "timer_max_ms": np.max(lateness),
         "rss_growth_mb": requests.memory_growth(),
+        "controller_load": requests.load[NODE],
+        "simulator_load": requests.load[SIMULATOR],
     }
     # JSON knows no infinity, which a percentile is if that many torques are missing.
     return {
@@ -201,7 +267,11 @@ def _figures(
 
 
 def _print_table(
-    inside: FloatArray, times: FloatArray, lateness: FloatArray, requests: Requests
+    inside: FloatArray,
+    times: FloatArray,
+    lateness: FloatArray,
+    requests: Requests,
+    unanswered: dict[str, int],
 ) -> None:
     rows = []
     for name, values in (
@@ -214,9 +284,13 @@ def _print_table(
         rows.append([name, len(values), *(f"{p:.3f}" for p in percentiles), late])
     header = ["latency [ms]", "cycles", "median", "99 %", "99.9 %", "largest", f"over {LATE:g} ms"]
     print("\n" + format_table(header, rows))
-    unanswered = int(np.sum(np.isnan(times[:, 1])))
     received = np.sort(times[np.isfinite(times[:, 1]), 1])
-    print(f"joint states without a torque: {unanswered}")
+    print(
+        f"joint states without a torque: {unanswered['unanswered']} of {unanswered['states']}, "
+        f"{unanswered['unanswered_in_time']} of them while the bare timer was in time"
+    )
+    for name, load in requests.load.items():
+        print(f"{name}: {100 * load:.1f} % of a processor")
     print(f"largest gap between torques: {1e3 * np.max(np.diff(received)):.2f} ms")
     sizes = [size for _, size in requests.memory]
     print(

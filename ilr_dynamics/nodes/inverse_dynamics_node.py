@@ -4,12 +4,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
 import rclpy
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
@@ -20,21 +18,7 @@ from sensor_msgs.msg import JointState
 from ilr_dynamics.exceptions import IlrDynamicsError
 from ilr_dynamics.learning.process import CHRT
 from ilr_dynamics.nodes.controller.control_loop import ControlLoop
-from ilr_dynamics.nodes.controller.diagnostic_groups import (
-    FIT,
-    JOINT_STATES,
-    LOOP,
-    MODEL,
-    grouped,
-    joint_state_status,
-    model_status,
-)
-from ilr_dynamics.nodes.controller.diagnostics import (
-    LoopState,
-    LoopStatistics,
-    input_warnings,
-    loop_status,
-)
+from ilr_dynamics.nodes.controller.diagnostics_publisher import DiagnosticsPublisher
 from ilr_dynamics.nodes.controller.follow_joint_trajectory import FollowJointTrajectoryServer
 from ilr_dynamics.nodes.controller.motion_requests import MotionRequests
 from ilr_dynamics.nodes.controller.payload_services import PayloadServices
@@ -47,10 +31,8 @@ from ilr_dynamics.nodes.settings import (
     learning_settings,
     snapshot_folder,
 )
-from ilr_dynamics.nodes.shared import qos
 from ilr_dynamics.nodes.shared.event_log import EventLog
 from ilr_dynamics.nodes.shared.fast_dds import shared_memory_warning
-from ilr_dynamics.nodes.shared.messages import diagnostic_status
 from ilr_dynamics.nodes.shared.node_process import StopRequest, limited_end, start_ros
 from ilr_dynamics.nodes.shared.realtime import PriorityExecutor, take_realtime_priority
 from ilr_dynamics.nodes.shared.robot_description import PublishedArm
@@ -86,14 +68,17 @@ class InverseDynamicsNode(LifecycleNode):
         self._requests = MotionRequests(self, self._log)
         self._payloads = PayloadServices(self, self._log)
         self._goals = FollowJointTrajectoryServer(self, self._requests, self._log)
-        self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", qos.STATUS)
-        self._period = self.get_parameter("diagnostics.period").value
-        # By a steady clock, as diagnostics matter most when simulated time stands still.
-        self.create_timer(
-            self._period,
-            self._publish_diagnostics,
-            clock=Clock(clock_type=ClockType.STEADY_TIME),
+        DiagnosticsPublisher(
+            self,
+            self._log,
+            loop=lambda: self._loop,
+            robot=lambda: self._description.name if self._description else "",
+            learner=lambda: self._models.status,
         )
+        # By a steady clock, as it matters most when simulated time stands still.
+        clock = Clock(clock_type=ClockType.STEADY_TIME)
+        period = self.get_parameter("diagnostics.period").value
+        self.create_timer(period, self._yield_to_rivals, clock=clock)
         self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._apply_parameters)
         if warning := shared_memory_warning():
@@ -224,46 +209,6 @@ class InverseDynamicsNode(LifecycleNode):
         """Values of all parameters, with changes that are asked for."""
         return self._arm.with_file(changed(read(self, INVERSE_DYNAMICS), parameters))
 
-    def _publish_diagnostics(self) -> None:
-        self._log.flush()
-        self._yield_to_rivals()
-        statuses = {LOOP: (DiagnosticStatus.OK, "not configured")}
-        details: dict[str, str] = {}
-        hardware = self._description.name if self._description else ""
-        if self._loop is not None:
-            report = self._loop.report
-            state = self._loop.state
-            clock = 1e-9 * self.get_clock().now().nanoseconds
-            lag = report.statistics.lag(clock, time.perf_counter())
-            statuses = {
-                LOOP: loop_status(state, report.statistics, lag),
-                JOINT_STATES: joint_state_status(state, report.statistics, lag),
-                MODEL: model_status(state, report.statistics, report.model),
-                FIT: self._loop.fit.status,
-            }
-            self._warn(state, report.statistics, lag)
-            details = {
-                "controller": report.controller,
-                "model": report.model,
-                "learner": self._models.status,
-                "publishers of joint states": state.publishers_text,
-                "last joint state answered [s ago]": f"{self._loop.silence:.2f}",
-                **report.statistics.summary(self._period),
-                **self._loop.fit.figures,
-                **{f"{kind} [times]": count for kind, count in self._log.counts.items()},
-            }
-            report.statistics.clear()
-        groups = grouped(details)
-        name = self.get_fully_qualified_name()
-        message = DiagnosticArray(
-            status=[
-                diagnostic_status(name, group, hardware, status, groups[group])
-                for group, status in statuses.items()
-            ]
-        )
-        message.header.stamp = self.get_clock().now().to_msg()
-        self._diagnostics.publish(message)
-
     def _yield_to_rivals(self) -> None:
         if self._loop is None or not self._loop.state.active:
             return
@@ -271,15 +216,6 @@ class InverseDynamicsNode(LifecycleNode):
             self._log.error("activate", f"deactivated: {objection}")
             self.trigger_deactivate()
             self.failed = self._autostart
-
-    def _warn(self, state: LoopState, statistics: LoopStatistics, lag: float | None) -> None:
-        if not state.active:
-            return
-        if not state.listeners:
-            text = "no subscriber to the torque command"
-            self._log.recurring(text, text)
-        for kind, text in input_warnings(state, statistics, lag).items():
-            self._log.recurring(f"joint states: {kind}", text)
 
 
 def main(args: list[str] | None = None) -> int:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -24,7 +24,7 @@ ENOUGH_STATES = 0.8
 @dataclass
 class LoopStatistics:
     """
-    Statistics since the last `clear`.
+    Statistics since the last `take`.
 
     Attributes
     ----------
@@ -128,23 +128,28 @@ class LoopStatistics:
             return None
         return clock - self._last_time - (steady - self._receipts[-1])
 
-    def clear(self) -> None:
-        """Start new statistics; the gap to the last cycle will be counted."""
-        for figures in (self.loop_times, self.look_ahead_times, self.gates, self.unseen):
-            figures.clear()
-        del self._receipts[:-1]
+    def take(self) -> LoopStatistics:
+        """Return these statistics and start new ones, with the gap to the last cycle."""
+        taken = replace(self)
+        self._clear()
+        return taken
+
+    def restart(self) -> None:
+        """Start new statistics, without a gap between the last cycle and the next one."""
+        self._clear()
+        self._receipts = []
+        self._last_time = self._since = None
+
+    def _clear(self) -> None:
+        # New lists, as the old ones may have been taken.
+        self.loop_times, self.look_ahead_times, self.gates, self.unseen = [], [], [], []
+        self._receipts = self._receipts[-1:]
         self._since, self._intervals = self._last_time, 0
         self.prepared = self.limited = self.saturated = self.unusable = 0
         self.largest_gap = self.largest_std = 0.0
 
-    def restart(self) -> None:
-        """Start new statistics, without a gap between the last cycle and the next one."""
-        self.clear()
-        self._receipts.clear()
-        self._last_time = self._since = None
-
     def summary(self, period: float) -> dict[str, str]:
-        """Return the statistics as texts; ``period`` is the time since the last `clear`, s."""
+        """Return the statistics as texts; ``period`` is the time of the statistics, s."""
         cycles = len(self.loop_times)
         figures = {
             "rate [Hz]": f"{cycles / period:.1f}",

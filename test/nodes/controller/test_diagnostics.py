@@ -100,7 +100,7 @@ def test_figures_of_a_period():
 
 
 def test_figures_begin_anew(busy):
-    busy.clear()
+    busy.take()
     figures = busy.summary(period=0.2)
     assert figures["cycles with a prepared feed-forward"] == "0"
     assert figures["cycles that waited for the feed-forward"] == "0"
@@ -117,7 +117,7 @@ def test_cycles_without_a_learned_model_say_nothing_about_one():
 def test_gap_across_a_clear_is_seen_and_one_across_a_pause_is_not():
     statistics = LoopStatistics()
     add(statistics, 0.0)
-    statistics.clear()
+    statistics.take()
     add(statistics, 0.05)
     assert statistics.summary(1.0)["largest gap [ms]"] == "50.00"
     statistics.restart()
@@ -248,7 +248,7 @@ def test_joint_states_may_be_a_little_rare_and_late(busy):
 
 def test_rate_by_stamps_is_that_since_the_last_clear(busy):
     assert busy.stamped_rate == pytest.approx(500.0)
-    busy.clear()
+    busy.take()
     assert busy.stamped_rate is None
     for k in range(10):
         add(busy, 0.198 + 0.01 * (k + 1))
@@ -261,5 +261,5 @@ def test_lag_is_that_at_receipt():
     assert statistics.lag(clock=1000.0, steady=5.0) is None
     add(statistics, 2.0, late=0.05)
     assert statistics.lag(clock=102.5, steady=2.3) == pytest.approx(100.25)
-    statistics.clear()
+    statistics.take()
     assert statistics.lag(clock=102.5, steady=2.3) is None

@@ -25,6 +25,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ilr_dynamics.control import JointPath, Mode
+from ilr_dynamics.nodes.controller.diagnostic_groups import LOOP
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.plant import WamPlant
 from ilr_dynamics.robot.plant_config import load_plant_config
@@ -68,7 +69,9 @@ class Bench:
         self.time = 1000.0
         self.torques: list[JointState] = []
         self.states: list[ControllerState] = []
+        # Those of all groups, the loop's first, whenever a round has ended.
         self.diagnostics: list[DiagnosticArray] = []
+        self._statuses: dict[str, DiagnosticStatus] = {}
         self._changed: set[str] = set()
         self._clients: dict[str, Client] = {}
         self.restore_driver()
@@ -76,13 +79,21 @@ class Bench:
         node.create_subscription(
             ControllerState, f"{NAME}/controller_state", self.states.append, 10
         )
-        node.create_subscription(DiagnosticArray, "/diagnostics", self.diagnostics.append, 10)
+        node.create_subscription(DiagnosticArray, "/diagnostics", self._note_diagnostics, 10)
         self.publisher = node.create_publisher(JointState, "joint_states", qos_profile_sensor_data)
         self.trajectories = node.create_publisher(JointTrajectory, f"{NAME}/joint_trajectory", 10)
         self._own_publishers = set(node.publishers)
         names = self.ask(ListParameters, "list_parameters", moving=False).result.names
         values = self.ask(GetParameters, "get_parameters", moving=False, names=names).values
         self._usual = dict(zip(names, values, strict=True))
+
+    def _note_diagnostics(self, message: DiagnosticArray) -> None:
+        self._statuses |= {status.name: status for status in message.status}
+        (last,) = message.status
+        if last.name.endswith(LOOP):
+            others = [status for status in self._statuses.values() if status is not last]
+            self.diagnostics.append(DiagnosticArray(header=message.header, status=[last, *others]))
+            self._statuses.clear()
 
     def restore_driver(self) -> None:
         self.change_velocity = lambda velocity: velocity

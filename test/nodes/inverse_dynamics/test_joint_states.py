@@ -146,6 +146,8 @@ def test_feed_forward_of_a_motion_is_prepared_at_the_rate_of_the_driver(arm, cyc
     arm.trajectories.publish(trajectory(arm.joints, arm.eight, approach=0.3))
     while arm.state().mode != ControllerState.TRACKING:
         pass
+    # The round that has begun may still be of before.
+    arm.diagnosis()
     waited, rate = None, 0.0
     # The first period of the motion, and that in which the stamps' own is found, say otherwise.
     while waited != "0" or rate != pytest.approx(1.0 / cycle, rel=1e-3):
