@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+from collections.abc import Generator
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -130,15 +131,40 @@ class Predictor:
         SnapshotError
             If the file is missing or damaged, or what it holds predicts nothing finite.
         """
+        parts = cls.opening(path)
+        while True:
+            try:
+                next(parts)
+            except StopIteration as opened:
+                return cast(Predictor, opened.value)
+
+    @classmethod
+    def opening(cls, path: str | os.PathLike[str]) -> Generator[None, None, Predictor]:
+        """
+        As `open`, but yield between its parts.
+
+        A large predictor takes 2 ms, and its parts less than half: a control loop answers joint
+        states between them.
+        """
         header, arrays = read_file(path, PREDICTOR)
+        yield
         # Overflow shows in a prediction.
         with np.errstate(all="ignore"):
             try:
                 physical = unpack_predictor(header, arrays)
-                predictor = cls(physical)
+            except (LookupError, TypeError, ValueError, OverflowError) as error:
+                raise _makes_none(path, error) from error
+        yield
+        predictor = cls(physical)
+        with np.errstate(all="ignore"):
+            try:
                 found = predictor.query(physical.transforms.regressors.scaling.location)
             except (LookupError, TypeError, ValueError, OverflowError) as error:
-                raise SnapshotError(f"the file {path} makes no predictor: {error}") from error
+                raise _makes_none(path, error) from error
         if not np.all(np.isfinite([*found.mean, *found.std, found.unseen_weight])):
-            raise SnapshotError(f"the file {path} makes no predictor: it predicts {found}")
+            raise _makes_none(path, f"it predicts {found}")
         return predictor
+
+
+def _makes_none(path: str | os.PathLike[str], reason: object) -> SnapshotError:
+    return SnapshotError(f"the file {path} makes no predictor: {reason}")

@@ -69,18 +69,22 @@ class DiagnosticsPublisher:
     ) -> None:
         self._node, self._log = node, log
         self._loop, self._robot, self._learner = loop, robot, learner
-        self._period = node.get_parameter("diagnostics.period").value
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", qos.STATUS)
         self._statistics = LoopStatistics()
+        self._since = self._until = time.perf_counter()
         self._statuses: dict[str, tuple[bytes, str]] = {}
         self._groups: dict[str, dict[str, str]] = {}
         self._parts: Iterator[Callable[[], None]] = iter(())
         # By a steady clock, as diagnostics matter most when simulated time stands still.
         clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._part = node.create_timer(PART_PERIOD, self._do_part, clock=clock, autostart=False)
-        node.create_timer(self._period, self._begin, clock=clock)
+        period = node.get_parameter("diagnostics.period").value
+        node.create_timer(period, self._begin, clock=clock)
 
     def _begin(self) -> None:
+        # Where the executor has little time, a round may take longer than the period.
+        if not self._part.is_canceled():
+            return
         published = (partial(self._publish, group) for group in GROUPS)
         self._parts = iter((self._log.flush, self._judge, self._summarise, *published))
         self._part.reset()
@@ -99,8 +103,9 @@ class DiagnosticsPublisher:
         if loop is None:
             return
         report = loop.report
+        self._since, self._until = self._until, time.perf_counter()
         clock = 1e-9 * self._node.get_clock().now().nanoseconds
-        lag = report.statistics.lag(clock, time.perf_counter())
+        lag = report.statistics.lag(clock, self._until)
         self._statistics, state = report.statistics.take(), loop.state
         self._statuses = {
             LOOP: loop_status(state, self._statistics, lag),
@@ -123,7 +128,7 @@ class DiagnosticsPublisher:
 
     def _summarise(self) -> None:
         if len(self._statuses) > 1:
-            summary = grouped(self._statistics.summary(self._period))
+            summary = grouped(self._statistics.summary(self._until - self._since))
             self._groups = {group: self._groups[group] | summary[group] for group in GROUPS}
 
     def _publish(self, group: str) -> None:

@@ -7,10 +7,11 @@ from __future__ import annotations
 import math
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from threading import Thread
 from types import coroutine
 from typing import Any, TypeAlias
 
@@ -154,7 +155,8 @@ class ModelServices:
 
         job = LoadJob(snapshot_uri, str(self._scratch.path), self._configured().settings)
         report = run_job(job, ignore_progress)
-        self._exchange(report)
+        self._exchange(_Model(Predictor.open(Path(report.predictor)), report.base), report)
+        self._log_model(report)
         Path(report.predictor).unlink(missing_ok=True)
 
     async def _answer(
@@ -243,33 +245,52 @@ class ModelServices:
         return self._use
 
     async def _take(self, report: LearningReport) -> None:
-        """Exchange the model in use, and delete the previous one later."""
-        previous = self._exchange(report)
-        await _next_turn()
-        # The memory mapping keeps the content of the deleted file.
-        Path(report.predictor).unlink(missing_ok=True)
-        # Releasing memory and disk space of a large model takes as long as a control cycle.
-        if previous is not None:
-            Path(previous.base).unlink(missing_ok=True)
+        """
+        Exchange the model in use, and delete the previous one later.
 
-    def _exchange(self, report: LearningReport) -> _Model | None:
+        Opening and exchanging a large model take longer than a control cycle: joint states are
+        answered between the parts.
+        """
+        predictor = await _in_turns(Predictor.opening(Path(report.predictor)))
+        await _next_turn()
+        previous = self._exchange(_Model(predictor, report.base), report)
+        await _next_turn()
+        self._log_model(report)
+        # The memory mapping keeps the content of the deleted file.
+        discarded = [report.predictor, *([] if previous is None else [previous.base])]
+        # Releasing the disk space of a large model takes longer than a control cycle.
+        Thread(target=_delete, args=(discarded,), name="delete_models").start()
+
+    def _exchange(self, model: _Model, report: LearningReport) -> _Model | None:
         """Use the model of a report from now on, and return the previous one."""
         use = self._configured()
-        model = _Model(Predictor.open(Path(report.predictor)), report.base)
         previous, self._model = self._model, model
         use.set_predictor(model.predictor, report.snapshot)
+        return previous
+
+    def _log_model(self, report: LearningReport) -> None:
         self._log.info(
             "model",
             f"model {report.snapshot}: {report.components_after} components, "
             f"{report.samples_total} samples",
         )
-        return previous
+
+
+def _delete(paths: Sequence[str]) -> None:
+    for path in paths:
+        Path(path).unlink(missing_ok=True)
 
 
 @coroutine
 def _next_turn() -> Generator[None, None, None]:
     """Awaitable that resumes after the executor has handled everything else that is due."""
     yield
+
+
+@coroutine
+def _in_turns(parts: Generator[None, None, Predictor]) -> Generator[None, None, Predictor]:
+    """Awaitable of what a generator returns that yields like `_next_turn`."""
+    return (yield from parts)
 
 
 def _existing(folder: Path) -> Path:
