@@ -115,7 +115,7 @@ class Session:
                 self._update()
             else:
                 self._note_memory(passed)
-                time.sleep(min(1.0, seconds - passed))
+                self._operator.watch(min(1.0, seconds - passed), lambda elapsed: None)
             self._processes.check()
         passed = time.monotonic() - start
         times = self._processor_times()

@@ -7,11 +7,12 @@ from __future__ import annotations
 import math
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from _thread import start_new_thread
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from threading import Thread
 from types import coroutine
 from typing import Any, TypeAlias
 
@@ -52,9 +53,9 @@ Answer: TypeAlias = (
 
 @dataclass(frozen=True)
 class _Model:
-    """Model in use: its predictor file, and the snapshot that later updates start from."""
+    """Files of a model: its predictor, and the snapshot that later updates start from."""
 
-    predictor: Predictor
+    predictor: str
     base: str
 
 
@@ -89,6 +90,7 @@ class ModelServices:
         self._learner = LearnerClient(node, group)
         self._use: _Use | None = None
         self._model: _Model | None = None
+        self._previous: _Model | None = None
         # The model in use is backed by private copies, which no other program changes or removes.
         self._scratch = ScratchFolder("ilr_dynamics_")
         for kind, name, work in (
@@ -155,9 +157,8 @@ class ModelServices:
 
         job = LoadJob(snapshot_uri, str(self._scratch.path), self._configured().settings)
         report = run_job(job, ignore_progress)
-        self._exchange(_Model(Predictor.open(Path(report.predictor)), report.base), report)
+        self._exchange(Predictor.open(Path(report.predictor)), report)
         self._log_model(report)
-        Path(report.predictor).unlink(missing_ok=True)
 
     async def _answer(
         self,
@@ -246,27 +247,28 @@ class ModelServices:
 
     async def _take(self, report: LearningReport) -> None:
         """
-        Exchange the model in use, and delete the previous one later.
+        Exchange the model in use, and delete the one before the previous one.
 
         Opening and exchanging a large model take longer than a control cycle: joint states are
         answered between the parts.
         """
         predictor = await _in_turns(Predictor.opening(Path(report.predictor)))
         await _next_turn()
-        previous = self._exchange(_Model(predictor, report.base), report)
+        outdated, self._previous = self._previous, self._model
+        self._exchange(predictor, report)
         await _next_turn()
         self._log_model(report)
-        # The memory mapping keeps the content of the deleted file.
-        discarded = [report.predictor, *([] if previous is None else [previous.base])]
-        # Releasing the disk space of a large model takes longer than a control cycle.
-        Thread(target=_delete, args=(discarded,), name="delete_models").start()
+        # Releasing the disk space of a large model takes longer than a control cycle, also if a
+        # file is deleted earlier and what maps it goes: until it has faded out, the previous model
+        # is in use. A `Thread` would wait until it runs, without a real-time priority.
+        if outdated is not None:
+            start_new_thread(_delete, (outdated,))
 
-    def _exchange(self, model: _Model, report: LearningReport) -> _Model | None:
-        """Use the model of a report from now on, and return the previous one."""
+    def _exchange(self, predictor: Predictor, report: LearningReport) -> None:
+        """Use the model of a report from now on."""
         use = self._configured()
-        previous, self._model = self._model, model
-        use.set_predictor(model.predictor, report.snapshot)
-        return previous
+        self._model = _Model(report.predictor, report.base)
+        use.set_predictor(predictor, report.snapshot)
 
     def _log_model(self, report: LearningReport) -> None:
         self._log.info(
@@ -276,9 +278,11 @@ class ModelServices:
         )
 
 
-def _delete(paths: Sequence[str]) -> None:
-    for path in paths:
-        Path(path).unlink(missing_ok=True)
+def _delete(model: _Model) -> None:
+    for path in (model.predictor, model.base):
+        # What cannot be deleted now goes with the scratch folder.
+        with suppress(OSError):
+            Path(path).unlink()
 
 
 @coroutine
