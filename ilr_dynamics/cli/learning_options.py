@@ -49,6 +49,7 @@ LEARNING_OPTIONS = {
     "--driver-compensates-gravity": "driver_compensates_gravity",
     "--components": "learning.n_components",
     "--seed": "learning.random_state",
+    "--adapt": "learning.adapt",
     **RECORDING_OPTIONS,
 }
 
