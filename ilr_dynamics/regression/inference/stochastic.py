@@ -80,16 +80,14 @@ class StochasticInference(Inference):
         for completed in range(self.max_iterations - 1):
             estimates = []
             for rows in np.array_split(generator.permutation(Z.shape[0]), n_batches):
-                forms = state.posterior.expected_log_joint_forms()
                 share = total_weight / float(np.sum(weights[rows]))
                 expectation = Expectation(Z[rows], weights[rows], state.prior.n_inputs)
-                log_normalizer, of_batch = expectation(forms, state.names, of_all=True)
-                entropy = share * (log_normalizer - float(np.vdot(forms, of_batch)))
+                entropy, of_batch = expectation(state.posterior, state.names)
                 # With all samples in one batch there is nothing to average over.
                 step = self.step(step_index) if n_batches > 1 else 1.0
                 new = (1.0 - step) * state.new + step * share * of_batch
                 state = replace(state, new=new).arranged()
-                estimates.append(entropy + state.log_evidence() - state.constant)
+                estimates.append(share * entropy + state.log_evidence() - state.constant)
                 step_index += 1
             state = state.with_scales_refitted(
                 self.fit_scales, self.fit_concentration
