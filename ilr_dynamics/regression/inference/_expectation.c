@@ -53,29 +53,30 @@ static void unpack(const double *packed, ptrdiff_t p, double *matrix)
 // Do all of it; 0 if there is no memory.
 static int run(Components *self, const Py_buffer *views, double *entropy)
 {
-    ptrdiff_t m = self->m, p = self->p, length = triangle_length(m, self->q, p), width = row_length(p);
-    double *triangles = malloc((size_t)(self->k * length) * sizeof(double));
-    double *sums = calloc((size_t)((self->k + LANES) * width + LANES * p), sizeof(double));
-    Candidate *candidates = malloc((size_t)self->k * sizeof *candidates);
-    ptrdiff_t *numbers = malloc((size_t)self->k * sizeof *numbers);
-    int has_memory = triangles && sums && candidates && numbers;
+    ptrdiff_t m = self->m, p = self->p, k = self->k, width = row_length(p);
+    ptrdiff_t length = triangle_length(m, self->q, p);
+    double *memory = calloc((size_t)(LANES * (p + width + 1) + k * (width + length)), sizeof *memory);
+    Candidate *candidates = malloc((size_t)k * sizeof *candidates);
+    ptrdiff_t *numbers = malloc((size_t)k * sizeof *numbers);
+    int has_memory = memory && candidates && numbers;
     if (has_memory) {
         const double *of_inputs = views[OF_INPUTS].buf, *of_outputs = views[OF_OUTPUTS].buf;
         Samples samples = {.candidates = candidates, .numbers = numbers};
-        samples.products = sums + self->k * width;
-        samples.t = samples.products + LANES * width;
-        for (ptrdiff_t i = 0; i < self->k; i++)
-            take_triangles(self, of_inputs + i * m * (m + 1), of_outputs + i * p * p, triangles + i * length);
+        // On a cache line, which vectors must not cross.
+        samples.t = (double *)(((uintptr_t)memory + 63) / 64 * 64);
+        samples.products = samples.t + LANES * p;
+        self->statistics = samples.products + LANES * width;
+        self->triangles = self->statistics + k * width;
         self->constants = views[CONSTANTS].buf;
-        self->triangles = triangles;
-        self->statistics = sums;
+        for (ptrdiff_t i = 0; i < k; i++)
+            take_triangles(self, of_inputs + i * m * (m + 1), of_outputs + i * p * p,
+                           self->triangles + i * length);
         *entropy = sum_up(self, views[SAMPLES].buf, views[WEIGHTS].buf, views[BEST].buf,
                           views[SAMPLES].shape[0], &samples);
-        for (ptrdiff_t i = 0; i < self->k; i++)
-            unpack(sums + i * width, p, (double *)views[STATISTICS].buf + i * p * p);
+        for (ptrdiff_t i = 0; i < k; i++)
+            unpack(self->statistics + i * width, p, (double *)views[STATISTICS].buf + i * p * p);
     }
-    free(triangles);
-    free(sums);
+    free(memory);
     free(candidates);
     free(numbers);
     return has_memory;
@@ -102,7 +103,8 @@ static int take_arrays(PyObject *const *arguments, Components *self, Py_buffer *
             if (shape[axis] == 'm') sizes['M'] = found + 1;
         }
         if (fits) continue;
-        PyErr_Format(PyExc_ValueError, "%s has a shape that does not fit the other arrays", ARRAYS[index].name);
+        PyErr_Format(PyExc_ValueError, "%s has a shape that does not fit the other arrays",
+                     ARRAYS[index].name);
         return 0;
     }
     self->m = sizes['m'];

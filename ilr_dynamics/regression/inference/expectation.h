@@ -22,8 +22,8 @@ static const double NEGLIGIBLE_LOG_SHARE = -40.0;
 // triangles (k, triangle_length) and, filled in, sums of products (k, row_length).
 typedef struct {
     ptrdiff_t m, q, p, k;
-    const double *constants, *triangles;
-    double *statistics;
+    const double *constants;
+    double *triangles, *statistics;
 } Components;
 
 // A component that matters to one of some samples side by side: log rho, then shares.

@@ -8,9 +8,9 @@ E-step: responsibilities of all samples, summed up at once into statistics.
     \qquad S_k = \sum_n w_n r_{nk} z_n z_n^\top
 
 Of hundreds of components only a few have a share of a sample worth mentioning. The squares are
-summed up row by row, those of the inputs first, and a component is left as soon as nothing that may
-follow could matter beside the component that was best in the last E-step; samples near each other
-share that. `expectation.h` does it.
+summed up row by row, those of the inputs first, and a component is left once it is negligible
+beside the best one known, at first that of the last E-step. Samples near each other share that.
+`expectation.h` does it.
 """
 
 from __future__ import annotations
@@ -48,9 +48,7 @@ class Expectation:
         self._weights = weights[tree.indices]
         self._best = np.full(Z.shape[0], -1)
 
-    def __call__(
-        self, posterior: MixturePosterior, names: IndexArray
-    ) -> tuple[float, FloatArray]:
+    def __call__(self, posterior: MixturePosterior, names: IndexArray) -> tuple[float, FloatArray]:
         """
         Sum up all samples.
 

@@ -89,8 +89,9 @@ def _entropy_losses(
     coefficients = form_coefficients(forms)
     losses = np.zeros(pairs.shape[0])
 
-    def total_of_r_log_r(r: csc_array, weights: FloatArray) -> FloatArray:
-        return np.asarray(weights @ csc_array((xlogy(r.data, r.data), r.indices, r.indptr), r.shape))
+    def sums(r: csc_array, weights: FloatArray) -> FloatArray:
+        r.data = xlogy(r.data, r.data)
+        return np.asarray(weights @ r)
 
     for start in range(0, Z.shape[0], BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
@@ -102,6 +103,6 @@ def _entropy_losses(
         share /= np.bincount(rows, share)[rows]
         r = csc_array((share, (rows, components)), log_rho.shape)
         a, b = r[:, pairs[:, 0]], r[:, pairs[:, 1]]
-        losses += total_of_r_log_r(a + b, weights[block])
-        losses -= total_of_r_log_r(a, weights[block]) + total_of_r_log_r(b, weights[block])
+        losses += sums(a + b, weights[block])
+        losses -= sums(a, weights[block]) + sums(b, weights[block])
     return losses

@@ -123,9 +123,10 @@ def test_components_far_from_all_samples_get_nothing():
     problem = ManyComponents(3)
     near = problem.Z[:, 0] > 0.5
     _, statistics = problem.expected(near)
-    counts, expected = statistics[:, 3, 3], dense(
-        problem.Z[near], problem.weights[near], problem.posterior
-    )[1][:, 3, 3]
+    counts, expected = (
+        statistics[:, 3, 3],
+        dense(problem.Z[near], problem.weights[near], problem.posterior)[1][:, 3, 3],
+    )
     np.testing.assert_allclose(counts, expected, rtol=1e-9, atol=1e-15)
     assert np.any(counts == 0.0) and np.any(counts > 1.0)
 
@@ -139,9 +140,7 @@ def test_what_was_best_before_changes_nothing_but_rounding():
     posterior = problem.prior.posterior(problem.statistics[order], order)
     names = np.where(order % 5 == 0, order + 100, order + 7)
     for _ in range(2):
-        assert_same(
-            expectation(posterior, names), dense(problem.Z, problem.weights, posterior)
-        )
+        assert_same(expectation(posterior, names), dense(problem.Z, problem.weights, posterior))
 
 
 def test_samples_without_weight_change_nothing():
