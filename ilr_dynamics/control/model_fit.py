@@ -11,8 +11,9 @@ import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control.residual_observer import ResidualSample
-from ilr_dynamics.robot.drift_test import DriftTest
-from ilr_dynamics.robot.misfit_evidence import Change, change_rows
+from ilr_dynamics.robot.fit_test import FitTest
+from ilr_dynamics.robot.misfit_evidence import change_rows
+from ilr_dynamics.robot.misfit_explanation import Change
 from ilr_dynamics.robot.torque_noise import slipping_share
 
 __all__ = ["FitReport", "ModelFit", "name_of"]
@@ -23,6 +24,10 @@ LENGTH = 600
 TRUSTED = 0.5
 # Speed below which no joint tells anything, rad/s.
 AT_REST = 0.02
+# Deviations beyond which a residual torque counts as so many: an elbow's with some kilograms that
+# nobody told of has as many. What is more is no torque but an error, as of an encoder or of a model
+# far from its data, and a single one would be all that a minute says.
+LARGEST = 100.0
 # Of a normal distribution, in deviations.
 HALF_OF_95_PERCENT = 1.96
 WORDS = {"offset": "offset", "viscous": "viscous friction", "dry": "dry friction"}
@@ -71,7 +76,7 @@ class ModelFit:
 
     Parameters
     ----------
-    test : DriftTest
+    test : FitTest
         Says what has changed.
     joints : sequence of str
         Names in the order of the arrays.
@@ -88,7 +93,7 @@ class ModelFit:
 
     def __init__(
         self,
-        test: DriftTest,
+        test: FitTest,
         joints: Sequence[str],
         least_std: FloatArray,
         sample_period: float,
@@ -127,6 +132,7 @@ class ModelFit:
         std = np.sqrt(sample.std**2 + self._least_variance)
         if not np.isfinite(residual + std).all():
             return
+        residual = np.clip(residual, -LARGEST * std, LARGEST * std)
         self._latest[self._n % LENGTH] = residual / std
         self._n += 1
         rows = change_rows(sample.columns, sample.velocity, sample.torque_rate, residual, std)

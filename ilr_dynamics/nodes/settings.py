@@ -38,7 +38,7 @@ from ilr_dynamics.nodes.parameter_table import check
 from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS, joints_in_messages
 from ilr_dynamics.recording import SampleSettings
 from ilr_dynamics.robot.description import RobotDescription
-from ilr_dynamics.robot.drift_test import DriftTest
+from ilr_dynamics.robot.fit_test import FitTest
 from ilr_dynamics.robot.misfit_evidence import ChangePrior
 from ilr_dynamics.robot.payload_dynamics import PayloadDynamics
 from ilr_dynamics.robot.payload_estimator import PayloadEstimator
@@ -199,7 +199,7 @@ class ControlSettings:
         fit = None
         if self.false_alarms > 0.0:
             prior = ChangePrior.with_limits(body, description.torque_limit)
-            test = DriftTest(prior, residuals.sample_period, self.false_alarms)
+            test = FitTest(prior, residuals.sample_period, self.false_alarms)
             fit = ModelFit(test, self.limits.joints, self.least_std, residuals.sample_period)
         observer = PayloadObserver(estimator, self.least_std)
         return CarriedPayload(dynamics, residuals, observer, self.max_payload, fit)

@@ -4,8 +4,8 @@ r"""
 Payload estimator: what the tool carries, from the torques that the arm's model does not expect.
 
 Samples of the last minute of motion are kept as sums over stretches of little more than half a
-second. The errors
-of the arm's model are alike at states that are alike, so a sample of a joint at a position and
+second, each of one motion: most things are taken up and put down at rest. The errors of the arm's
+model are alike at states that are alike, so a sample of a joint at a position and
 velocity where it has been c times counts as 1 / (1 - s + s c) independent ones, as in
 `representative_samples`: however long an eight is repeated, it tells of the payload what one round
 does. Of each joint by itself, because gears, bearings and cables err by their own joint's state,
@@ -27,7 +27,8 @@ from ilr_dynamics.robot.torque_noise import slipping_share
 
 __all__ = ["PayloadEstimator"]
 
-# Samples of a stretch, and stretches that are kept: of ten samples a second, a minute.
+# Samples of a stretch, and of a rest from which on another motion begins; stretches that are kept:
+# of ten samples a second, a minute.
 STRETCH, MOST_STRETCHES = 6, 100
 # How many of the newest stretches are compared with the rest, after which sample of a stretch.
 COMPARED = {2: 2, 4: 7}
@@ -72,14 +73,14 @@ class PayloadEstimator:
         self._states = np.empty((2 * self._longest, 2, self._n_joints))
         self._stretches = PayloadStretches(2, MOST_STRETCHES, self._n_joints)
         self._open: list[PayloadSums] = []
-        self._n_open = 0
+        self._n_open = self._n_at_rest = 0
         self.restart()
 
     def restart(self) -> None:
         """Forget all samples."""
         self.posterior = PayloadPosterior.before_samples(self._prior)
         self._stretches.forget(len(self._stretches))
-        self._end = self.n_samples = 0
+        self._end = self.n_samples = self._n_at_rest = 0
         self._begin_stretch()
 
     def add(
@@ -108,8 +109,12 @@ class PayloadEstimator:
             Whether the sample tells anything: an arm at rest does not, nor a model whose torque
             is not finite.
         """
-        if np.abs(velocity).max() < AT_REST or not np.isfinite(residual + std).all():
+        if np.abs(velocity).max() < AT_REST:
+            self._rest()
             return False
+        if not np.isfinite(residual + std).all():
+            return False
+        self._n_at_rest = 0
         row, slips = rows(columns, velocity, residual), slipping_share(velocity)
         share = self._correlation.share
         self._open = [
@@ -140,6 +145,14 @@ class PayloadEstimator:
         root = np.sqrt(3.0 * np.sum(apart**2, axis=1))
         near = (1.0 + root) * np.exp(-root)
         return 1.0 + near.sum(axis=0), 1.0 + near[-LATELY:].sum(axis=0)
+
+    def _rest(self) -> None:
+        """Leave out what would be in one stretch with what comes after this rest."""
+        self._n_at_rest += 1
+        if self._n_at_rest == STRETCH:
+            self._end -= self._n_open
+            self.n_samples -= self._n_open
+            self._begin_stretch()
 
     def _begin_stretch(self) -> None:
         self._open, self._n_open = [PayloadSums.none(self._n_joints)] * 2, 0

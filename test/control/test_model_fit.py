@@ -8,7 +8,7 @@ import pytest
 from ilr_dynamics.control.model_fit import LENGTH, ModelFit
 from ilr_dynamics.control.residual_observer import ResidualSample
 from ilr_dynamics.robot.description import load_description
-from ilr_dynamics.robot.drift_test import DriftTest
+from ilr_dynamics.robot.fit_test import FitTest
 from ilr_dynamics.robot.misfit_evidence import ChangePrior
 from ilr_dynamics.robot.payload import Payload
 from ilr_dynamics.robot.payload_dynamics import PayloadDynamics
@@ -25,7 +25,7 @@ PERIOD = 0.1
 @pytest.fixture
 def fit():
     prior = ChangePrior.with_limits(PseudoInertiaPrior(1.0, 0.15), ARM.torque_limit)
-    test = DriftTest(prior, PERIOD, 0.01)
+    test = FitTest(prior, PERIOD, 0.01)
     return ModelFit(test, ARM.joint_names, np.zeros(4), PERIOD)
 
 

@@ -15,10 +15,9 @@ from ilr_dynamics.robot.misfit_evidence import (
     SHARPER,
     ChangePrior,
     change_rows,
-    explanation,
     log_odds,
-    sharpened,
 )
+from ilr_dynamics.robot.misfit_explanation import explanation, sharpened
 from ilr_dynamics.robot.payload_dynamics import PayloadDynamics
 from ilr_dynamics.robot.pseudo_inertia_prior import PseudoInertiaPrior
 

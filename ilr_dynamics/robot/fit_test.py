@@ -16,19 +16,12 @@ from __future__ import annotations
 import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
-from ilr_dynamics.robot.misfit_evidence import (
-    N_COLUMNS,
-    OF_ARM,
-    Change,
-    ChangePrior,
-    explanation,
-    log_odds,
-    sharpened,
-)
+from ilr_dynamics.robot.misfit_evidence import N_COLUMNS, OF_ARM, ChangePrior, log_odds
+from ilr_dynamics.robot.misfit_explanation import Change, explanation, sharpened
 from ilr_dynamics.robot.residual_correlation import ResidualCorrelation
 from ilr_dynamics.robot.state_cells import StateCells
 
-__all__ = ["DriftTest"]
+__all__ = ["FitTest"]
 
 # Windows that are open at a time: a change is soon in one that has seen little from before.
 N_WINDOWS = 4
@@ -39,7 +32,7 @@ LOOK = 10
 HOUR_S = 3600.0
 
 
-class DriftTest:
+class FitTest:
     """
     Sequential test over windows of samples.
 
@@ -127,7 +120,7 @@ class DriftTest:
                 for kind, odds in zip(OF_ARM, self.of_arm, strict=True)
                 if odds > self.threshold
             ]
-            self.changes = explanation(sums, self._prior, self.threshold, likely)
+            self.changes = explanation(sums, self._prior, self.threshold, likely, self.changes)
 
     def _begin_window(self, window: int) -> None:
         """End a window and begin it anew: if no open one sees a change, there is none any more."""

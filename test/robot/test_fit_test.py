@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matern_process import correlation
 
-from ilr_dynamics.robot.drift_test import LENGTH, N_WINDOWS, DriftTest
+from ilr_dynamics.robot.fit_test import LENGTH, N_WINDOWS, FitTest
 from ilr_dynamics.robot.misfit_evidence import N_COLUMNS, ChangePrior, change_rows
 from ilr_dynamics.robot.residual_correlation import ResidualCorrelation
 
@@ -63,7 +63,7 @@ class Motion:
 
 def test_the_threshold_follows_from_the_false_alarms():
     windows_per_hour = N_WINDOWS * 3600.0 / (LENGTH * PERIOD)
-    found = DriftTest(PRIOR, PERIOD, 0.01)
+    found = FitTest(PRIOR, PERIOD, 0.01)
     assert np.exp(found.threshold) == pytest.approx(windows_per_hour / 0.01)
 
 
@@ -73,14 +73,14 @@ def test_false_alarms_are_no_more_than_what_was_asked_for(sharper):
     per_hour = 0.2 * N_WINDOWS * 3600.0 / (LENGTH * PERIOD)
     n_minutes, alarms = 12, 0
     for seed in range(n_minutes):
-        test = DriftTest(PRIOR, PERIOD, per_hour)
+        test = FitTest(PRIOR, PERIOD, per_hour)
         alarms += any(Motion(seed, sharper).swing(test, LENGTH))
     # Of 12 with probability 0.2 each, 7 and more come four times in a thousand.
     assert alarms < 7
 
 
 def test_a_change_is_found_and_forgotten_when_it_is_gone():
-    motion, test = Motion(0), DriftTest(PRIOR, PERIOD, 0.01)
+    motion, test = Motion(0), FitTest(PRIOR, PERIOD, 0.01)
     assert not any(motion.swing(test, 2 * LENGTH))
     found = motion.swing(test, LENGTH, dry=4.0)
     assert any(found[: LENGTH // 2]) and found[-1]
@@ -95,5 +95,5 @@ def test_a_change_is_found_and_forgotten_when_it_is_gone():
 
 
 def test_a_small_change_that_stays_within_the_models_deviation_is_none():
-    motion, test = Motion(3), DriftTest(PRIOR, PERIOD, 0.01)
+    motion, test = Motion(3), FitTest(PRIOR, PERIOD, 0.01)
     assert not any(motion.swing(test, 4 * LENGTH, dry=0.3))
