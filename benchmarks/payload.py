@@ -8,7 +8,8 @@ and 1 kg at drawn places, amid T1 and at rest before it, while the controller es
 and feeds it forward by itself. T1_after_10_s and T1_after_30_s are the errors of a whole T1 with
 the estimate that was in use 10 and 30 s after the first motion with the payload, the worst of all.
 Besides: friction that doubles without a payload, ten minutes in which nothing happens, and test
-trajectories that the model has not learned.
+trajectories that the model has not learned. What can be known of 1 kg from T1 at all is shown with
+the arm's own inverse in the place of the learned model (com_error_mm_by_own_inverse).
 
 Results of each run are kept in a folder; what was interrupted goes on where it was by --resume.
 """
@@ -22,6 +23,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from _closed_loop import given_feedforward
 from _kept_runs import KeptRuns, Results
 from _live_session import add_folder_options, new_folder
 from _payload_arm import LoadableArm, draw_payload
@@ -31,6 +33,7 @@ from _payload_runs import Run, carried_payload, error_of, frozen_error, long_pat
 from ilr_dynamics.control import FeedForward
 
 MASSES = (0.25, 0.5, 1.0)
+HEAVIEST = 1.0
 # Time of the pick-up from the start of T1, s; before it the arm is at rest.
 PICK_UPS = {"amid": 7.3, "at_rest": -0.5}
 FROZEN_AFTER = (10, 30)
@@ -66,6 +69,12 @@ def _of_arm(robot: str, options: argparse.Namespace, folder: Path) -> Results:
         for mass in MASSES
         for when in PICK_UPS
     }
+    own = given_feedforward("perfect_pd", arm)
+    assert own is not None
+    limits = [
+        kept(f"own_inverse_{when}", partial(_pick_up, robot, seed, own, HEAVIEST, when, folder))
+        for when in PICK_UPS
+    ]
     rough = kept("friction", partial(_friction, robot, seed, feedforward))
     unchanged = kept("unchanged", partial(_unchanged, arm, feedforward, "T1", options.unchanged))
     elsewhere = [
@@ -75,7 +84,8 @@ def _of_arm(robot: str, options: argparse.Namespace, folder: Path) -> Results:
     _print(robot, picked)
     options.figures.mkdir(parents=True, exist_ok=True)
     draw_estimates(options.figures / f"payload_{robot}.png", robot, picked, SETTLED_S)
-    return _summary(bare, picked, rough, unchanged, elsewhere)
+    summary = _summary(bare, picked, rough, unchanged, elsewhere)
+    return {**summary, "com_error_mm_by_own_inverse": _com_error_mm(limits)}
 
 
 def _pick_up(
@@ -146,13 +156,17 @@ def _summary(
         "T1_with_the_true_payload": _worst([of_run["T1_true"] for of_run in runs]),
         "mass_error": _rounded(max(heavy)),
         "mass_error_of_250_g": _rounded(max(error for error, *_ in errors[0.25])),
-        "com_error_mm": _rounded(max(1e3 * error for _, error, _ in errors[1.0])),
+        "com_error_mm": _com_error_mm([each for each in runs if each["true_mass"] == HEAVIEST]),
         "first_moment_error": _rounded(max(of_run["errors_30"][2] for of_run in runs)),
         "friction_taken_for_kg": _rounded(rough["largest"]),
         "false_payload_kg": _rounded(unchanged["largest"]),
         "false_payload_elsewhere_kg": _rounded(max(each["largest"] for each in elsewhere)),
         "us_per_cycle": _rounded(float(np.median([each["us_per_cycle"] for each in all_runs]))),
     }
+
+
+def _com_error_mm(runs: list[Results]) -> float:
+    return _rounded(max(1e3 * of_run["errors_30"][1] for of_run in runs))
 
 
 def _worst(errors: list[float | None]) -> float | None:

@@ -133,7 +133,7 @@ INVERSE_DYNAMICS = (
     Row("payload.size", 0.15,
         "usual distance of a payload's mass from the tool point along each axis", "m",
         (0.01, 5.0), read_only=True),
-    Row("drift.false_alarms", 0.01,
+    Row("model_fit.alarms_per_hour", 0.01,
         "largest expected number of false warnings in an hour of motion that the model no longer "
         "fits; 0: it is not watched", "1/h", (0.0, 10.0), read_only=True),
     Row("external_torque.decimation", 5,

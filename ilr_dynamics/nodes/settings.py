@@ -80,7 +80,7 @@ class ControlSettings:
     payload_estimation: str
     max_payload: float
     payload_size: float
-    false_alarms: float
+    fit_alarms_per_hour: float
 
     @classmethod
     def from_values(
@@ -141,7 +141,7 @@ class ControlSettings:
             payload_estimation=values["payload.estimation"],
             max_payload=values["payload.max_mass"],
             payload_size=values["payload.size"],
-            false_alarms=values["drift.false_alarms"],
+            fit_alarms_per_hour=values["model_fit.alarms_per_hour"],
         )
 
     def feedforward(self, physics: FeedForward, predictor: Predictor | None) -> FeedForward:
@@ -197,9 +197,9 @@ class ControlSettings:
         residuals = ResidualObserver(dynamics, self.limits.torque, 1.0 / rate)
         estimator = PayloadEstimator(PayloadPrior.of_arm(body, description.torque_limit))
         fit = None
-        if self.false_alarms > 0.0:
+        if self.fit_alarms_per_hour > 0.0:
             prior = ChangePrior.with_limits(body, description.torque_limit)
-            test = FitTest(prior, residuals.sample_period, self.false_alarms)
+            test = FitTest(prior, residuals.sample_period, self.fit_alarms_per_hour)
             fit = ModelFit(test, self.limits.joints, self.least_std, residuals.sample_period)
         observer = PayloadObserver(estimator, self.least_std)
         return CarriedPayload(dynamics, residuals, observer, self.max_payload, fit)

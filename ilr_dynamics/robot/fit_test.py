@@ -42,7 +42,7 @@ class FitTest:
         Usual changes.
     sample_period : float
         Motion from one sample to the next, s.
-    false_alarms : float
+    alarms_per_hour : float
         Largest expected number of false alarms in an hour of motion.
 
     Attributes
@@ -57,10 +57,10 @@ class FitTest:
         The same of the changes of the whole arm, `OF_ARM`.
     """
 
-    def __init__(self, prior: ChangePrior, sample_period: float, false_alarms: float) -> None:
+    def __init__(self, prior: ChangePrior, sample_period: float, alarms_per_hour: float) -> None:
         self._prior = prior
         windows_per_hour = N_WINDOWS * HOUR_S / (LENGTH * sample_period)
-        self.threshold = float(np.log(windows_per_hour / false_alarms))
+        self.threshold = float(np.log(windows_per_hour / alarms_per_hour))
         n_joints = len(prior.of_joint)
         self._cells = StateCells(N_WINDOWS, n_joints, N_COLUMNS, ResidualCorrelation())
         self.restart()

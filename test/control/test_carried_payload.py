@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an arm in simulation seems to carry, and what of that its feed-forward gets."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -103,6 +104,19 @@ def test_payload_is_estimated_taken_and_cleared(carried, physics):
     assert carried.follow(carried.estimate())
     assert (carried.payload, carried.source) == (None, "none")
     assert carried.renewed() is physics
+
+
+@pytest.mark.parametrize(("deviations", "is_renewed"), [(0.8, False), (1.2, True)])
+def test_an_estimate_that_has_moved_by_a_deviation_is_fed_forward(
+    carried, physics, deviations, is_renewed
+):
+    followed(carried, torque_with(PAYLOAD, physics))
+    estimate = carried.estimate()
+    assert carried.follow(estimate)
+    posterior = estimate.posterior
+    along = np.linalg.cholesky(posterior.covariance)[:, 0]
+    moved = replace(posterior, parameters=posterior.parameters + deviations * along)
+    assert carried.follow(replace(estimate, posterior=moved)) == is_renewed
 
 
 def test_a_payload_beyond_the_rating_is_not_fed_forward(carried, physics):

@@ -82,6 +82,17 @@ def test_a_payload_that_is_fed_forward_is_no_change_and_another_is(fit):
     assert fit.report.fits and fit.report.motion == 0.0
 
 
+def test_one_torque_beyond_all_reason_is_not_all_that_is_said_for_a_minute(fit):
+    motion = Motion(fit)
+    motion.swing(100)
+    motion.swing(1, lambda *_: np.array([0.0, 1e9, 0.0, 0.0]))
+    report = motion.swing(LENGTH - 101)
+    assert (report.residual < 5.0).all()
+    usual = 0.02 * ARM.torque_limit
+    for change in report.changes:
+        assert change.joint == 1 and abs(change.by) < 5.0 * usual[1]
+
+
 @pytest.mark.parametrize(
     ("options", "more"),
     [

@@ -17,7 +17,7 @@ from ilr_dynamics.robot.misfit_evidence import (
     change_rows,
     log_odds,
 )
-from ilr_dynamics.robot.misfit_explanation import explanation, sharpened
+from ilr_dynamics.robot.misfit_explanation import Change, explanation, sharpened
 from ilr_dynamics.robot.payload_dynamics import PayloadDynamics
 from ilr_dynamics.robot.pseudo_inertia_prior import PseudoInertiaPrior
 
@@ -112,6 +112,27 @@ def test_a_payload_is_told_from_friction_and_both_are_found_together():
     assert set(both) == {(None, "payload"), (0, "dry"), (2, "viscous")}
     # Put down what was fed forward.
     assert explained(seen(4, payload=-PAYLOAD))[None, "payload"].by < -0.3
+
+
+@pytest.mark.parametrize(("spread", "stays"), [(0.01, True), (0.4, False)])
+@pytest.mark.parametrize("before", ["dry", "viscous"])
+@pytest.mark.parametrize("grown", ["dry", "viscous"])
+def test_a_kind_that_was_named_stays_unless_another_is_clearly_likelier(
+    spread, stays, before, grown
+):
+    """At one speed dry and viscous friction cannot be told apart, at many they can."""
+    random = np.random.default_rng(0)
+    rows = []
+    for _ in range(100):
+        velocity = random.choice([-1.0, 1.0], 4) * (0.5 + random.uniform(-spread, spread, 4))
+        residual = 0.5 * STD * random.normal(size=4)
+        residual[1] += 1.0 * (np.sign(velocity[1]) if grown == "dry" else 2.0 * velocity[1])
+        rows.append(change_rows(np.zeros((4, 10)), velocity, np.zeros(4), residual, STD))
+    products, counts = sums(np.array(rows))
+    named = [Change(1, before, 1.0, 0.1)]
+    changes = explanation(sharpened(products, counts, PRIOR), PRIOR, 10.0, before=named)
+    expected = before if stays else grown
+    assert [(change.joint, change.kind) for change in changes] == [(1, expected)]
 
 
 def test_a_delay_of_all_joints_is_told_from_one_of_each():

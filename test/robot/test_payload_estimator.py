@@ -22,10 +22,12 @@ CENTRE = np.array([0.0, 0.7, 0.0, 1.8])
 RATES = np.array([1.0, 1.3, 0.7, 1.6])
 
 
+PRIOR = PayloadPrior.of_arm(PseudoInertiaPrior(1.0, 0.15), ARM.torque_limit)
+
+
 @pytest.fixture
 def estimator():
-    friction = np.column_stack([0.05 * ARM.torque_limit] * 2)
-    return PayloadEstimator(PayloadPrior(PseudoInertiaPrior(1.0, 0.15), friction))
+    return PayloadEstimator(PRIOR)
 
 
 class Motion:
@@ -104,6 +106,30 @@ def test_an_arm_at_rest_tells_nothing(estimator):
         torque = columns @ PAYLOAD.parameters
         assert not estimator.add(CENTRE, np.full(4, 0.001), columns, torque, STD)
     assert estimator.posterior is before and estimator.n_samples == 0
+
+
+@pytest.mark.parametrize(("n_at_rest", "is_known"), [(3, True), (6, False)])
+def test_what_was_seen_just_before_a_rest_is_not_mixed_with_what_comes_after(
+    estimator, n_at_rest, is_known
+):
+    """Things are taken up at rest: a short move before says nothing of the payload after it."""
+    Motion(1).swing(estimator, 0.4)
+    for _ in range(n_at_rest):
+        estimator.add(CENTRE, np.full(4, 0.001), np.zeros((4, 10)), np.zeros(4), STD)
+    assert estimator.n_samples == (4 if is_known else 0)
+    Motion(2).swing(estimator, 8.0, PAYLOAD)
+    alone = PayloadEstimator(PRIOR)
+    Motion(2).swing(alone, 8.0, PAYLOAD)
+    off = np.abs(estimator.posterior.parameters - alone.posterior.parameters)
+    assert (off.max() > 1e-6) == is_known
+
+
+def test_a_rest_leaves_what_longer_motion_has_told(estimator):
+    Motion().swing(estimator, 12.0, PAYLOAD)
+    known, n_samples = estimator.posterior, estimator.n_samples
+    for _ in range(100):
+        estimator.add(CENTRE, np.full(4, 0.001), np.zeros((4, 10)), np.zeros(4), STD)
+    assert estimator.posterior is known and estimator.n_samples == n_samples
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

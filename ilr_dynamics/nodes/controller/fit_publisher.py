@@ -56,7 +56,7 @@ class FitPublisher:
     def status(self) -> tuple[bytes, str]:
         """Level of DiagnosticStatus and a short text."""
         if self._fit is None:
-            return DiagnosticStatus.OK, "not watched: drift.false_alarms is 0"
+            return DiagnosticStatus.OK, "not watched: model_fit.alarms_per_hour is 0"
         report = self._fit.report
         return DiagnosticStatus.OK if report.fits else DiagnosticStatus.WARN, report.text
 

@@ -79,11 +79,11 @@ def test_a_worn_joint_is_named_and_an_unchanged_arm_fits(arm, recording, worn):
 
 
 def test_nothing_is_watched_where_that_is_asked_for(start_bench):
-    with start_bench(parameters=["drift.false_alarms:=0.0"]) as bench:
+    with start_bench(parameters=["model_fit.alarms_per_hour:=0.0"]) as bench:
         assert bench.node.get_publishers_info_by_topic("/inverse_dynamics/model_fit")
         bench.diagnosis(moving=False)
         (status,) = (
             one for one in bench.diagnostics[-1].status if one.name.endswith(": model fit")
         )
         assert status.level == DiagnosticStatus.OK
-        assert status.message == "not watched: drift.false_alarms is 0"
+        assert status.message == "not watched: model_fit.alarms_per_hour is 0"
