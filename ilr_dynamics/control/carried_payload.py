@@ -27,9 +27,9 @@ __all__ = ["CarriedPayload", "PayloadEstimate", "Verdict"]
 # Log odds from which on a payload, or that there is none, is believed: a thousand to one, and
 # less, as Laplace's approximation gives none before anything was seen -2.5.
 BELIEVED, DISBELIEVED = 7.0, -5.0
-# Squared distance of the payload in use from an estimate, in standard deviations, from which on the
-# estimate is fed forward instead: one deviation in all. What is in use was estimated earlier, from
-# less, so it is the worse one long before both contradict each other.
+# Squared distance of the payload in use from an estimate, in standard deviations, from which on
+# the estimate is fed forward instead: one deviation in all. What is in use was estimated earlier,
+# from less, so it is the worse one long before both contradict each other.
 CLOSE = 1.0
 
 

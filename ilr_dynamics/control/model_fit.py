@@ -25,8 +25,8 @@ TRUSTED = 0.5
 # Speed below which no joint tells anything, rad/s.
 AT_REST = 0.02
 # Deviations beyond which a residual torque counts as so many: an elbow's with some kilograms that
-# nobody told of has as many. What is more is no torque but an error, as of an encoder or of a model
-# far from its data, and a single one would be all that a minute says.
+# nobody told of has as many. What is more is no torque but an error, as of an encoder or of a
+# model far from its data, and a single one would be all that a minute says.
 LARGEST = 100.0
 # Of a normal distribution, in deviations.
 HALF_OF_95_PERCENT = 1.96
