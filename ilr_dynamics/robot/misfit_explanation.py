@@ -35,9 +35,9 @@ __all__ = ["Change", "explanation", "sharpened"]
 COMBINATIONS = np.array(list(product((0.0, 1.0), repeat=len(KINDS))))
 # Payload and kinds are found by turns.
 TURNS = 3
-# Log odds from which on other kinds of change of a joint are named than before: twenty to one. Dry
-# and viscous friction that grow together are hardly told apart on one motion, and would be named by
-# turns.
+# Log odds from which on other kinds of change of a joint are named than before: twenty to one. On
+# one motion dry and viscous friction that grow together are hardly told apart, and would be named
+# by turns.
 CLEARLY = 3.0
 
 
