@@ -160,7 +160,8 @@ def _best_kinds(
         scale = COMBINATIONS * prior.of_joint[joint]
         A = products[joint, :-1, :-1] * scale[:, :, None] * scale[:, None, :]
         odds = log_ratio(A, products[joint, :-1, -1] * scale) - cost * COMBINATIONS.sum(axis=1)
-        stays = (COMBINATIONS == named[joint]).all(axis=1) & named[joint].any()
+        # No kind at all has odds of one.
+        stays = (COMBINATIONS == named[joint]).all(axis=1) & (odds > 0.0)
         best = int(np.argmax(odds + CLEARLY * stays))
         chosen[joint] = COMBINATIONS[best]
         total += float(odds[best])
