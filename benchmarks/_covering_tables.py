@@ -10,14 +10,17 @@ from typing import Any
 
 import numpy as np
 from _closed_loop import TEST_PATHS
-from _covering_experiment import GIVEN, MODELS
+from _covering_experiment import GIVEN
 from _covering_figure import draw_covering
+from _covering_models import MODELS
 
 __all__ = ["report_covering"]
 
 Results = dict[str, Any]
 
 NAME, CELL = 18, 30
+# Shares and errors of the states within so many spacings of the nearest sample.
+NEAR_AND_FAR = ("under 0.75", "to 1.25", "to 2", "beyond")
 
 
 def report_covering(
@@ -55,6 +58,8 @@ def report_covering(
         "experts": _print_sizes({name: kept(name) for name in models}),
         "sweep": {name: _print_sweep(name, of_model) for name, of_model in sweeps.items()},
     }
+    for label, of_set in kept("limits", 1)[0].items():
+        _print_limits(label, of_set)
     if models:
         curves = {name: [result["curve"] for result in kept(f"{name}_batches")] for name in models}
         figures.mkdir(parents=True, exist_ok=True)
@@ -127,6 +132,31 @@ def _print_sweep(name: str, rows: list[Results]) -> list[Results]:
         errors = (row["new_motion"], *row["error"])
         print("".join(f"{n:12d}" for n in counts) + "".join(f"{e:12.4f}" for e in errors))
     return [{key: row[key] for key in ("experts", "slopes", "new_motion")} for row in rows]
+
+
+def _print_limits(label: str, of_set: Results) -> None:
+    """Print errors of oracles and models that learned one set of samples, seed 0."""
+    weight = ", ".join(f"{name} {value:,.0f}" for name, value in of_set["weight"].items())
+    print(f"\n{label}, {of_set['samples']:,} samples, their weight: {weight}")
+    heads = ("error", *TEST_PATHS, "experts", "unseen", "speaking", *NEAR_AND_FAR)
+    print(f"{heads[0]:{NAME + 20}}" + "".join(f"{head:>14}" for head in heads[1:]))
+    for name, errors in of_set["oracles"].items():
+        print(f"{name:{NAME + 20}}" + "".join(f"{error:14.3f}" for error in errors))
+    for name, of_model in of_set["models"].items():
+        near_and_far = (
+            f"{share:.0%} {'-' if error is None else format(error, '.3f')}"
+            for share, error in of_model["by_distance"]
+        )
+        cells = (
+            *(f"{error:.3f}" for error in of_model["error"]),
+            of_model["experts"],
+            f"{np.mean(of_model['unseen']):.3f}",
+            f"{np.mean(of_model['speaking']):.1f}",
+            *near_and_far,
+        )
+        print(f"{name:{NAME + 20}}" + "".join(f"{cell:>14}" for cell in cells))
+    distances = ", ".join(f"{distance:.2f}" for distance in of_model["distance"])
+    print(f"median distance of the paths from the nearest sample, in spacings: {distances}")
 
 
 def _mean_and_deviation(values: Any) -> str:

@@ -103,7 +103,7 @@ def test_distances_tell_a_copy_from_a_fresh_motion_and_from_one_far_away():
 
 
 def test_models_of_the_covering_protocol_stand_alone_and_learn_independent_samples():
-    from _covering_experiment import CORRELATION_TIME, MODELS, new_model, weights_of
+    from _covering_models import CORRELATION_TIME, MODELS, new_model, weights_of
     from _simulated_motion import Arm
 
     arm = Arm(0)
@@ -132,10 +132,24 @@ def test_tables_hold_medians_against_pd_and_name_faults(tmp_path, capsys):
         keep(seed, "ilr_pd", of_model)
         keep(seed, "ilr_pd_batches", {"curve": [after] * 15, "fault": "joint j1 left"})
     keep(0, "ilr_pd_sweep", {"rows": [{"most": 10, "new_motion": 0.25, **after}]})
+    of_learned = {
+        "error": [0.3, 0.2, 0.1], "experts": 9, "unseen": [0.0] * 3, "speaking": [1.0] * 3,
+        "distance": [0.9, 1.0, 1.1], "by_distance": [[0.5, 0.1], [0.5, 0.4], [0.0, None]],
+    }  # fmt: skip
+    weight = {"node": 900.0, "independent": 90.0}
+    oracles = {"linear": [0.5, 0.6, 0.7]}
+    of_set = {
+        "samples": 1000,
+        "weight": weight,
+        "oracles": oracles,
+        "models": {"node": of_learned},
+    }
+    keep(0, "limits", {"large": of_set})
     summary = report_covering("wam4", 3, ["pd", "ilr_pd"], tmp_path, tmp_path)
     assert summary["times_below_pd"]["ilr_pd"] == {"T1": 20.0, "T2": 20.0, "T3": 40.0}
     assert summary["experts"] == {"ilr_pd": 9.0}
     assert summary["distances"]["T2"] == [0.1, 0.5, 1.0, 1.5, 2.0]
     printed = capsys.readouterr().out
     assert "ilr_pd_batches    fault, seed 2: joint j1 left" in printed
+    assert "50% 0.400          0% -" in printed
     assert (tmp_path / "tracking_wam4_covering.png").stat().st_size > 10_000

@@ -62,7 +62,7 @@ def test_what_a_changed_arm_carries_pulls_at_its_tool_point(tmp_path):
     np.testing.assert_array_equal(changed.model.gravity(q), usual.model.gravity(q))
 
 
-def test_motionsbetween_postures_stay_within_the_arms_limits():
+def test_motions_between_postures_stay_within_the_arms_limits():
     from _simulated_motion import Arm
     from _tracking_experiments import REACH, between_postures
 
