@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from _closed_loop import training_paths
 from _covering_models import MODELS, new_model, node_model, weights_of
-from _covering_oracles import TestStates, of_model, of_oracles
-from _covering_recordings import Recorded, box_of_tests
+from _covering_oracles import TestStates, correlation_times, of_model, of_oracles
+from _covering_recordings import EVERY, Recorded, box_of_tests
 from _simulated_motion import Arm
 from _tracking_experiments import LARGE_COMPONENTS, between_postures
 
@@ -61,14 +61,20 @@ def _of_samples(arm: Arm, samples: Recorded, every: int) -> Results:
     independent = every * weights_of(samples.X, arm)[::every]
     of_the_node = recording_weights(X, with_settings(ILR(), node_model(arm)))
     covering = new_model("ilr_pd", arm, MODELS["ilr_pd"])
+    in_updates, forgotten = _in_updates(arm, samples, every)
     fitted = {
         "node": _as_the_node(arm).fit(X, Y, of_the_node),
-        "node, in updates": _in_updates(arm, samples, every),
+        "node, in updates": in_updates,
         "node, independent samples": _as_the_node(arm).fit(X, Y, independent),
         "covering": covering.fit(X, Y, independent),
     }
     box, tests = box_of_tests(arm), TestStates(arm)
+    period = EVERY * arm.plant.config.cycle
     return {
+        "correlation_s": correlation_times(
+            samples.X, samples.Y, samples.recordings(), period
+        ).tolist(),
+        "forgotten": forgotten,
         "samples": len(X),
         "weight": {
             "node": float(of_the_node.sum()),
@@ -80,18 +86,19 @@ def _of_samples(arm: Arm, samples: Recorded, every: int) -> Results:
 
 
 def _as_the_node(arm: Arm) -> ILR:
-    """Return the model of `large`, untrained."""
-    most = LARGE_COMPONENTS[arm.description.name]
-    settings = {**node_model(arm), "n_components": most, "forgetting_factor": 1.0}
+    """Return the model of `large`, untrained: it decides itself what an update forgets."""
+    settings = {**node_model(arm), "n_components": LARGE_COMPONENTS[arm.description.name]}
     return with_settings(ILR(prior=PRIOR_ALONE, inference=INFERENCE), settings)
 
 
-def _in_updates(arm: Arm, samples: Recorded, every: int) -> ILR:
-    """Learn the same samples in three updates, each with an equal part of all recordings."""
-    model = _as_the_node(arm)
-    recording = np.floor(samples.times[::every] / samples.spacing).astype(int)
+def _in_updates(arm: Arm, samples: Recorded, every: int) -> tuple[ILR, list[bool]]:
+    """Learn every third recording at a time, and say which of the updates forgot something."""
+    model, forgotten = _as_the_node(arm), []
     for update in range(N_ROUNDS):
-        rows = recording % N_ROUNDS == update
-        X, Y = samples.X[::every][rows], samples.Y[::every][rows]
+        rows = np.concatenate(
+            [np.arange(r.start, r.stop, every) for r in samples.recordings()[update::N_ROUNDS]]
+        )
+        X, Y = samples.X[rows], samples.Y[rows]
         model.partial_fit(X, Y, recording_weights(X, model))
-    return model
+        forgotten.append(model.change_ is not None and bool(model.change_.forgotten))
+    return model, forgotten

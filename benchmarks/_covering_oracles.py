@@ -9,7 +9,7 @@ against the arm's own inverse; nothing is tracked.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 from ilr_dynamics.robot.plant_inverse import PlantInverse
 from ilr_dynamics.robot.tool_paths import tool_path
 
-__all__ = ["TestStates", "normalised_error", "of_model", "of_oracles"]
+__all__ = ["TestStates", "correlation_times", "normalised_error", "of_model", "of_oracles"]
 
 Predict = Callable[[FloatArray], FloatArray]
 Results = dict[str, Any]
@@ -109,6 +109,35 @@ def of_oracles(X: FloatArray, Y: FloatArray, weights: FloatArray, tests: TestSta
             for states, wanted in zip(tests.X, tests.Y, strict=True)
         ]
     return results
+
+
+def correlation_times(
+    X: FloatArray, Y: FloatArray, recordings: Sequence[slice], period: float
+) -> FloatArray:
+    """
+    Correlation time (n_joints,), s, of what one linear map leaves of the torques.
+
+    The integral of the autocorrelation up to its first zero.
+
+    Parameters
+    ----------
+    X, Y : (n, 3 n_joints), (n, n_joints)
+        Samples in the order of time.
+    recordings
+        Rows of each recording.
+    period
+        From one sample to the next, s.
+    """
+    columns = np.column_stack([X, np.ones(len(X))])
+    left = Y - columns @ np.linalg.lstsq(columns, Y, rcond=None)[0]
+    left -= left.mean(axis=0)
+    longest = max(rows.stop - rows.start for rows in recordings)
+    # Padded, as the transform takes each recording for periodic.
+    spectra = [np.abs(np.fft.rfft(left[rows], 2 * longest, axis=0)) ** 2 for rows in recordings]
+    correlation = np.fft.irfft(np.sum(spectra, axis=0), axis=0)[:longest]
+    correlation /= correlation[0]
+    positive = np.cumprod(correlation > 0.0, axis=0)
+    return np.asarray(period * (np.sum(correlation * positive, axis=0) - 0.5))
 
 
 def of_model(

@@ -45,6 +45,11 @@ class Recorded:
     spacing: ClassVar[float] = 2.0 * DURATION
     """From the start of one recording to that of the next, s."""
 
+    def recordings(self) -> list[slice]:
+        """Rows of each recording."""
+        starts = np.flatnonzero(np.diff(self.times // self.spacing, prepend=-1.0))
+        return [slice(*ends) for ends in zip(starts, [*starts[1:], len(self.times)], strict=True)]
+
     @classmethod
     def along(cls, arm: Arm, paths: Sequence[JointPath]) -> Recorded:
         """Record motions along these paths, at most `BATCH` samples of each."""

@@ -138,6 +138,11 @@ def _print_limits(label: str, of_set: Results) -> None:
     """Print errors of oracles and models that learned one set of samples, seed 0."""
     weight = ", ".join(f"{name} {value:,.0f}" for name, value in of_set["weight"].items())
     print(f"\n{label}, {of_set['samples']:,} samples, their weight: {weight}")
+    times = ", ".join(f"{time:.2f}" for time in of_set["correlation_s"])
+    print(f"what one linear map leaves of the torques is correlated over {times} s")
+    print(
+        f"updates that forgot something: {sum(of_set['forgotten'])} of {len(of_set['forgotten'])}"
+    )
     heads = ("error", *TEST_PATHS, "experts", "unseen", "speaking", *NEAR_AND_FAR)
     print(f"{heads[0]:{NAME + 20}}" + "".join(f"{head:>14}" for head in heads[1:]))
     for name, errors in of_set["oracles"].items():

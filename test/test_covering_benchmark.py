@@ -102,6 +102,22 @@ def test_distances_tell_a_copy_from_a_fresh_motion_and_from_one_far_away():
     assert np.min(distance_ratios(far, X, times, BOX)) > 10.0
 
 
+def test_correlation_times_are_those_of_a_known_process():
+    from _covering_oracles import correlation_times
+
+    random, period, time = np.random.default_rng(0), 0.01, 0.2
+    kept = np.exp(-period / time)
+    noise = np.empty((20_000, 1))
+    noise[0] = random.normal()
+    for row, shock in enumerate(random.normal(size=len(noise) - 1), 1):
+        noise[row] = kept * noise[row - 1] + np.sqrt(1.0 - kept**2) * shock
+    X = random.normal(size=(len(noise), 2))
+    found = correlation_times(
+        X, X[:, :1] + noise, [slice(0, 10_000), slice(10_000, 20_000)], period
+    )
+    assert found == pytest.approx([time], rel=0.25)
+
+
 def test_models_of_the_covering_protocol_stand_alone_and_learn_independent_samples():
     from _covering_models import CORRELATION_TIME, MODELS, new_model, weights_of
     from _simulated_motion import Arm
@@ -140,6 +156,8 @@ def test_tables_hold_medians_against_pd_and_name_faults(tmp_path, capsys):
     oracles = {"linear": [0.5, 0.6, 0.7]}
     of_set = {
         "samples": 1000,
+        "correlation_s": [0.1],
+        "forgotten": [False],
         "weight": weight,
         "oracles": oracles,
         "models": {"node": of_learned},
