@@ -31,6 +31,8 @@ STEP, LONGEST_HOLD = 0.1, 10
 SAMPLING = 0.01
 # States recorded within this time of each other are neighbours on one stretch of motion, s.
 STRETCH = 1.0
+# Training states whose median distance is the spacing: it is then known to a few percent.
+SPACING_STATES = 400
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,7 @@ def distance_ratios(states: FloatArray, X: FloatArray, times: FloatArray, box: B
     """
     units = box.half_widths
     tree = cKDTree(X / units)
-    chosen = np.random.default_rng(0).choice(len(X), min(len(X), len(states)), replace=False)
+    chosen = np.random.default_rng(0).choice(len(X), min(len(X), SPACING_STATES), replace=False)
     spacing = np.median([_to_other_stretch(tree, times, row) for row in chosen])
     return np.asarray(tree.query(states / units)[0] / spacing)
 
