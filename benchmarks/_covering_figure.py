@@ -36,31 +36,36 @@ def draw_covering(
     curves
         By model, of each seed, the figures after each batch.
     sweeps
-        By model, the figures of each number of components.
+        By model, the figures of each number of components; of none there is no panel.
     tests
         Names of the test paths, one panel each.
     """
-    figure = Figure(figsize=(3.1 * (len(tests) + 2), 3.2), layout="constrained")
-    axes = figure.subplots(1, len(tests) + 2)
+    n_panels = len(tests) + 1 + bool(sweeps)
+    figure = Figure(figsize=(3.1 * n_panels, 3.2), layout="constrained")
+    axes = figure.subplots(1, n_panels)
+    of_time = axes[len(tests)]
     for index, (axis, test) in enumerate(zip(axes, tests, strict=False)):
         for name, of_seeds in curves.items():
             errors = [[after["error"][index] for after in curve] for curve in of_seeds]
             _band(axis, name, errors)
+        if index > 0:
+            axis.sharey(axes[0])
         axis.set_yscale("log")
         axis.set_title(test)
         axis.set_xlabel("batches of 10,000 samples")
     axes[0].set_ylabel("normalised error of the torque")
     axes[0].legend(fontsize="small")
     for name, of_seeds in curves.items():
-        _band(axes[-2], name, [[after["prediction_us"] for after in curve] for curve in of_seeds])
-    axes[-2].set_title("time of a prediction [us]")
-    axes[-2].set_xlabel("batches of 10,000 samples")
+        _band(of_time, name, [[after["prediction_us"] for after in curve] for curve in of_seeds])
+    of_time.set_ylim(bottom=0.0)
+    of_time.set_title("time of a prediction [us]")
+    of_time.set_xlabel("batches of 10,000 samples")
     for name, rows in sweeps.items():
         experts, errors = ([row[key] for row in rows] for key in ("experts", "new_motion"))
         axes[-1].plot(experts, errors, "o-", ms=3, color=COLOURS[name])
-    axes[-1].set_xscale("log")
-    axes[-1].set_title("error on a new motion")
-    axes[-1].set_xlabel("experts")
+        axes[-1].set_xscale("log")
+        axes[-1].set_title("error on a new motion")
+        axes[-1].set_xlabel("experts")
     for axis in axes:
         axis.grid(alpha=0.3)
     figure.savefig(path, dpi=110)
