@@ -46,7 +46,7 @@ from ilr_dynamics.robot.tool_paths import (
     training_periods,
 )
 
-__all__ = ["GIVEN", "learn_and_track", "track_given"]
+__all__ = ["GIVEN", "LARGE_COMPONENTS", "between_postures", "learn_and_track", "track_given"]
 
 Results = dict[str, Any]
 """What JSON can hold."""
@@ -139,7 +139,7 @@ def _large(name: str, robot: str, seed: int) -> Iterator[Yielded]:
     n_samples, learning_time = 0, 0.0
     for _ in range(N_ROUNDS):
         eights = [(feedforward, path) for path in training_paths(arm)]
-        runs = [*eights, (between, _between_postures(arm, random))]
+        runs = [*eights, (between, between_postures(arm, random))]
         X, Y = joined([record(arm, used, path, every=LARGE_EVERY) for used, path in runs])
         started = time.perf_counter()
         learner.learn(X, Y)
@@ -196,7 +196,7 @@ def _shortened(period: float) -> ToolPath:
     return replace(figure_eight(period), duration=SECONDS_OF_EACH)
 
 
-def _between_postures(arm: Arm, random: np.random.Generator) -> JointPath:
+def between_postures(arm: Arm, random: np.random.Generator) -> JointPath:
     """Rest-to-rest motions between postures drawn around the resting one."""
     n = arm.description.n_joints
     centre, reach = resting_posture(n), REACH[:n]

@@ -6,7 +6,9 @@ The paper's control experiments, in lock-step with the simulated arms through th
 Learning in sequence from 30,000 samples in 15 batches; learning from 150,000 samples, half of them
 between postures of a larger region; an arm that takes up half a kilogram and whose friction
 doubles. With --plants instead: learning in sequence on arms that no term of identified dynamics
-describes, through the product's own gate, and paths that no recording came near.
+describes, through the product's own gate, and paths that no recording came near. With --protocol
+covering: ILR and HILR alone, learned from 150,000 samples of motions that cover a box of postures,
+speeds and accelerations.
 
 All of it takes hours; results of each controller are kept in a folder, and a run that was
 interrupted goes on where it was by --resume (with the code of now, whatever made what is there).
@@ -21,9 +23,11 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
+import _covering_experiment
 import _plant_experiments
 import numpy as np
 from _closed_loop import TEST_PATHS
+from _covering_tables import report_covering
 from _hard_plants import PLANTS
 from _learners import LEARNERS
 from _live_session import add_folder_options, new_folder
@@ -86,7 +90,10 @@ def main() -> int:
     folder = options.resume or new_folder(options, "tracking")
     folder.mkdir(parents=True, exist_ok=True)
     print(f"results are kept in {folder}", flush=True)
-    summary = _of_plants(options, folder) if options.plants else _of_robots(options, folder)
+    if options.protocol == "covering":
+        summary = _of_covering(options, folder)
+    else:
+        summary = _of_plants(options, folder) if options.plants else _of_robots(options, folder)
     print(json.dumps({"benchmark": "tracking", **summary}))
     return 0
 
@@ -104,6 +111,19 @@ def _of_plants(options: argparse.Namespace, folder: Path) -> Results:
         results = {name: _read(folder, plant, options.seeds, name) for name in options.controllers}
         plants[plant], ratios[plant] = print_plant(plant, results)
     return {"plants": plants, "ratios": ratios}
+
+
+def _of_covering(options: argparse.Namespace, folder: Path) -> Results:
+    runs = [
+        (_covering_experiment.run_seed, robot, seed, options.controllers, folder)
+        for seed in range(options.seeds)
+        for robot in options.robots
+    ]
+    _run_all(runs, options.processes)
+    return {
+        robot: report_covering(robot, options.seeds, options.controllers, folder, options.figures)
+        for robot in options.robots
+    }
 
 
 def _run_all(runs: list[tuple[Any, ...]], processes: int) -> None:
@@ -178,9 +198,15 @@ def _options() -> argparse.Namespace:
 
     parser.add_argument("--seeds", type=int, help="seeds of the arm (5; 3 with --plants)")
     robots = ("wam4", "wam7")
-    choice("--robots", robots, list(robots), "only these arms (%(choices)s)")
+    choice("--robots", robots, [], "only these arms (both; wam4 of covering)")
     choice("--plants", tuple(PLANTS), [], "these plants of wam4 instead (%(choices)s)")
     choice("--controllers", CONTROLLERS, [], "only these controllers (%(choices)s)")
+    parser.add_argument(
+        "--protocol",
+        choices=("rounds", "covering"),
+        default="rounds",
+        help="how the arm is recorded and what learns (%(default)s)",
+    )
     parser.add_argument(
         "--processes", type=int, default=1, help="runs at the same time (%(default)s)"
     )
@@ -189,6 +215,10 @@ def _options() -> argparse.Namespace:
     )
     add_folder_options(parser)
     options = parser.parse_args()
+    if options.plants and options.protocol == "covering":
+        parser.error("--plants goes with --protocol rounds only, got covering")
+    covers = options.protocol == "covering"
+    options.robots = options.robots or (["wam4"] if covers else list(robots))
     seeds, controllers = (
         (3, _plant_experiments.CONTROLLERS) if options.plants else (5, CONTROLLERS)
     )

@@ -64,11 +64,11 @@ def test_what_a_changed_arm_carries_pulls_at_its_tool_point(tmp_path):
 
 def test_motions_between_postures_stay_within_the_arms_limits():
     from _simulated_motion import Arm
-    from _tracking_experiments import REACH, _between_postures
+    from _tracking_experiments import REACH, between_postures
 
     for name in ("wam4", "wam7"):
         arm = Arm(0, name)
-        path = _between_postures(arm, np.random.default_rng(0))
+        path = between_postures(arm, np.random.default_rng(0))
         assert path.end - path.start >= 100.0
         states = [path.sample(t) for t in np.arange(path.start, path.end, 0.01)]
         position = np.array([state.position for state in states])
