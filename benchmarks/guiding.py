@@ -40,7 +40,7 @@ def main() -> int:
     parser.add_argument("--robot", default="wam4", choices=("wam4", "wam7"))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rounds", type=int, default=3, help="of recordings of all eights")
-    parser.add_argument("--snapshot", help="model of such an arm, not to learn one")
+    parser.add_argument("--snapshot", help="model of this arm, learned if it is not there")
     parser.add_argument("--postures", type=int, default=8)
     parser.add_argument(
         "--reach", type=float, default=0.0, help="distance from recorded ones, rad"
