@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from _closed_loop import record, training_paths
 from _learners import LocalModels, make_learner, product_feedforward
 from _simulated_motion import Arm
@@ -19,7 +21,7 @@ EVERY = 5
 
 def learned_predictor(arm: Arm, seed: int, rounds: int, snapshot: str | None) -> Predictor:
     """
-    Learn from all eights, so many times, or load what was learned of such an arm.
+    Learn from all eights, so many times, or load what was learned of this arm.
 
     Parameters
     ----------
@@ -29,9 +31,9 @@ def learned_predictor(arm: Arm, seed: int, rounds: int, snapshot: str | None) ->
     rounds
         How often all eights are recorded.
     snapshot
-        Path of a model, not to learn one.
+        Path of a model that is loaded if it is there; otherwise what is learned is kept there.
     """
-    if snapshot:
+    if snapshot and Path(snapshot).exists():
         return load_snapshot(snapshot).predictor()
     learner = make_learner("physics_ilr_pd", arm, random_state=seed)
     assert isinstance(learner, LocalModels)
@@ -41,4 +43,7 @@ def learned_predictor(arm: Arm, seed: int, rounds: int, snapshot: str | None) ->
         assert learner.model is not None
         predictor = learner.model.predictor()
         feedforward = product_feedforward(arm, predictor)
+    if snapshot:
+        assert learner.model is not None
+        learner.model.save(snapshot)
     return predictor

@@ -8,6 +8,9 @@ lock-step, while nothing touches it, and each contact that is found is a false a
 observer has the same model; its thresholds are the largest residuals of this very hour, one a
 joint, so that it has no alarm: as good as they can be chosen. Then at drawn times of further
 motions a torque pushes at one joint: the smallest step that is found within 50 ms, by bisection.
+
+An hour of motion takes many minutes. With --keep, what was measured is kept minute by minute and
+joint by joint, and another run goes on from there.
 """
 
 from __future__ import annotations
@@ -17,12 +20,15 @@ import copy
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from _external_torque_figure import draw_pushes
 from _free_motion import free_motions
+from _kept_runs import KeptRuns, Results
 from _learned_arm import learned_predictor
 from _learners import node_settings
 from _momentum_observer import MomentumObserver
@@ -51,6 +57,7 @@ BISECTIONS = 9
 ONE_ALARM_S = 0.5
 # Of the picture: when pushes begin, how long each joint has, s, and their share of its limit.
 SHOWN_FROM_S, SHOWN_EACH_S, SHOWN_PUSH = 3.0, 2.0, 0.08
+Keep = Callable[[str, Callable[[], Results]], Results]
 OBSERVERS = ("external torque", *(f"momentum observer, K = {gain:g}/s" for gain in GAINS))
 
 
@@ -60,15 +67,17 @@ def main() -> int:
     parser.add_argument("--robot", default="wam4", choices=("wam4", "wam7"))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rounds", type=int, default=1, help="of recordings of all eights")
-    parser.add_argument("--snapshot", help="model of such an arm, not to learn one")
-    parser.add_argument("--hours", type=float, default=1.0, help="of free motion")
+    parser.add_argument("--snapshot", help="model of this arm, learned if it is not there")
+    parser.add_argument("--minutes", type=float, default=60.0, help="of free motion")
+    parser.add_argument("--keep", type=Path, help="folder of what was measured, to go on with")
     parser.add_argument("--pushes", type=int, default=20, help="of each joint")
     parser.add_argument("--figure", type=Path, help="picture of some pushes to draw")
     options = parser.parse_args()
     arm = Arm(options.seed, options.robot)
     predictor = learned_predictor(arm, options.seed, options.rounds, options.snapshot)
     rig = Rig(arm, options.seed, predictor)
-    motions = free_motions(arm, options.seed, test_paths=options.seed < 101)
+    has_tests = options.seed < 101
+    motions = free_motions(arm, options.seed, test_paths=has_tests)
     if options.figure:
         draw_pushes(
             options.figure,
@@ -76,13 +85,20 @@ def main() -> int:
             arm.description.joint_names,
             _some_pushes(rig, next(motions)),
         )
-    free = _free_motion(rig, motions, 3600.0 * options.hours)
+        motions = free_motions(arm, options.seed, test_paths=has_tests)
+    keep: Keep = _keep_nothing
+    if options.keep:
+        options.keep.mkdir(parents=True, exist_ok=True)
+        keep = KeptRuns(options.keep, f"{options.robot}_{options.seed}")
+    free = _free_motion(rig, motions, 60.0 * options.minutes, keep)
     rig.largest = free["largest residual"]
-    random = np.random.default_rng([options.seed, 27])
-    pushes = {
-        joint: _smallest_pushes(rig, motions, j, options.pushes, random)
-        for j, joint in enumerate(arm.description.joint_names)
-    }
+    pushes = {}
+    for j, joint in enumerate(arm.description.joint_names):
+        # Other motions than before.
+        other = free_motions(arm, options.seed + 1000 * (j + 1), test_paths=has_tests)
+        random = np.random.default_rng([options.seed, 27, j])
+        work = partial(_smallest_pushes, rig, other, j, options.pushes, random)
+        pushes[joint] = keep(f"{options.minutes:g}_minutes_{options.pushes}_pushes_{joint}", work)
     rows = [
         {"joint": joint}
         | {
@@ -93,14 +109,15 @@ def main() -> int:
         for joint, found in pushes.items()
     ]
     print(
-        f"{free['alarms']} false alarms in {free['hours']:.2f} h of free motion; largest torques, "
-        f"in thresholds: {free['largest share']}; {free['cost']} us a cycle\n"
+        f"{free['alarms']} false alarms in {free['minutes']:.1f} min of free motion; largest "
+        f"torques, in thresholds: {free['largest share']}; {free['cost']} us a cycle for the "
+        f"external torque; {free['speed']} times real time\n"
     )
     print(format_table(list(rows[0]), [list(map(str, row.values())) for row in rows]))
     report = {
         "robot": options.robot,
         "seed": options.seed,
-        "hours": free["hours"],
+        "minutes": free["minutes"],
         "false_alarms": free["alarms"],
         "largest_share": free["largest share"],
         "quantile": rig.quantile,
@@ -193,32 +210,58 @@ class Rig:
         return self._expected(Reference(position, velocity, acceleration)).torque
 
 
-def _free_motion(rig: Rig, motions: Iterator[JointPath], duration: float) -> dict[str, object]:
+def _keep_nothing(_: str, work: Callable[[], Results]) -> Results:
+    return work()
+
+
+def _free_motion(
+    rig: Rig, motions: Iterator[JointPath], duration: float, keep: Keep
+) -> dict[str, Any]:
     """False alarms of the external torque, and the largest residuals of the other."""
+    parts: list[Results] = []
+    time_s = 0.0
+    while time_s < duration:
+        work = partial(_one_free_motion, rig, next(motions))
+        parts.append(keep(f"free_{len(parts)}", work))
+        time_s += parts[-1]["time"]
+        alarms = sum(part["alarms"] for part in parts)
+        print(f"external torque: {time_s / 60.0:.1f} min, {alarms} alarms", file=sys.stderr)
+    n_cycles = time_s / rig.plant.config.cycle
+    return {
+        "minutes": round(time_s / 60.0, 2),
+        "alarms": alarms,
+        "largest share": np.max([part["shares"] for part in parts], axis=0).round(3).tolist(),
+        "largest residual": np.max([part["residuals"] for part in parts], axis=0),
+        "cost": round(1e6 * sum(part["cost"] for part in parts) / n_cycles, 2),
+        "speed": round(time_s / sum(part["taken"] for part in parts), 1),
+    }
+
+
+def _one_free_motion(rig: Rig, path: JointPath) -> Results:
+    """The same of one motion, and the processor's time, s, of all and of the external torque."""
+    began, cost = time.thread_time(), rig.cost
     largest, shares = np.zeros_like(rig.largest), np.zeros(rig.n_joints)
     alarms = cycles = 0
-    while cycles * rig.plant.config.cycle < duration:
-        rig.start(next(motions))
-        last_alarm, going = -np.inf, True
-        while going:
-            going = rig.step()
-            cycles += 1
-            largest = np.maximum(largest, np.abs(rig.residual))
-            found = rig.found
-            if found is None:
-                continue
-            shares = np.maximum(shares, np.abs(found.torque) / found.threshold)
-            if found.contact:
-                alarms += found.time - last_alarm > ONE_ALARM_S
-                last_alarm = found.time
-        minutes = cycles * rig.plant.config.cycle / 60.0
-        print(f"external torque: {minutes:.1f} min, {alarms} alarms", file=sys.stderr)
+    rig.start(path)
+    last_alarm, going = -np.inf, True
+    while going:
+        going = rig.step()
+        cycles += 1
+        largest = np.maximum(largest, np.abs(rig.residual))
+        found = rig.found
+        if found is None:
+            continue
+        shares = np.maximum(shares, np.abs(found.torque) / found.threshold)
+        if found.contact:
+            alarms += int(found.time - last_alarm > ONE_ALARM_S)
+            last_alarm = found.time
     return {
-        "hours": cycles * rig.plant.config.cycle / 3600.0,
-        "alarms": int(alarms),
-        "largest share": shares.round(3).tolist(),
-        "largest residual": largest,
-        "cost": round(1e6 * rig.cost / cycles, 2),
+        "time": cycles * rig.plant.config.cycle,
+        "alarms": alarms,
+        "shares": shares.tolist(),
+        "residuals": largest.tolist(),
+        "cost": rig.cost - cost,
+        "taken": time.thread_time() - began,
     }
 
 

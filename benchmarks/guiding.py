@@ -6,8 +6,9 @@ Guiding by hand: the force that moves the tool, with the learned and with the an
 The arm learns from its own eights. Then, in postures drawn from these, it is guided as the node
 does it by the arm's parameter file, in lock-step with the simulated arm. A force in a drawn
 direction pulls at the tool; the smallest that moves the tool by 3 cm within a second is found by
-bisection. And nobody touches the arm for two seconds. With --reach, postures are drawn around
-those, where the model knows less.
+bisection. And nobody touches the arm for two seconds, or lets it go after such a pull, with a
+quarter more force: how far a joint moves from half a second later on. With --reach, postures are
+drawn around those, where the model knows less.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from ilr_dynamics.control.feedforward import Predictor
 from ilr_dynamics.robot.plant_config import load_plant_config
 
 FAR, PULL_S, ALONE_S = 0.03, 1.0, 2.0
+HARDER, AT_REST_S = 1.25, 0.5
 SETTLE_S, FADE_S = 0.3, 0.5
 STRONGEST, BISECTIONS = 40.0, 8
 
@@ -40,7 +42,7 @@ def main() -> int:
     parser.add_argument("--robot", default="wam4", choices=("wam4", "wam7"))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rounds", type=int, default=3, help="of recordings of all eights")
-    parser.add_argument("--snapshot", help="model of such an arm, not to learn one")
+    parser.add_argument("--snapshot", help="model of this arm, learned if it is not there")
     parser.add_argument("--postures", type=int, default=8)
     parser.add_argument(
         "--reach", type=float, default=0.0, help="distance from recorded ones, rad"
@@ -66,12 +68,14 @@ def main() -> int:
         direction /= np.linalg.norm(direction)
         forces = {name: rig.smallest_force(posture, direction) for name, rig in rigs.items()}
         alone = {name: rig.wandering(posture) for name, rig in rigs.items()}
+        let_go = rigs["learned"].going_on(posture, HARDER * forces["learned"] * direction)
         rows.append(
             {
                 "posture": str(index + 1),
                 **{f"{name} [N]": round(force, 2) for name, force in forces.items()},
                 "ratio": round(forces["learned"] / forces["analytic"], 3),
                 **{f"{name}, alone [mrad]": round(far, 2) for name, far in alone.items()},
+                "learned, let go [mrad]": round(let_go, 2),
             }
         )
         print(f"guiding: {index + 1} of {options.postures}", file=sys.stderr)
@@ -112,6 +116,15 @@ class Rig:
     def wandering(self, posture: FloatArray) -> float:
         """How far a joint moves when nobody touches the arm, mrad."""
         return 1e3 * self._moved(posture, np.zeros(3), ALONE_S)[1]
+
+    def going_on(self, posture: FloatArray, force: FloatArray) -> float:
+        """How far a joint still moves after a pull, once it should be at rest, mrad."""
+        self._moved(posture, force, PULL_S)
+        self._plant.force = np.zeros(3)
+        self._run(AT_REST_S)
+        before = self._plant.position
+        self._run(ALONE_S)
+        return float(1e3 * np.max(np.abs(self._plant.position - before)))
 
     def _moved(
         self, posture: FloatArray, force: FloatArray, duration: float

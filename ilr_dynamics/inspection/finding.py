@@ -31,6 +31,7 @@ KINDS = MappingProxyType(
         "position_jump": "positions that no arm reaches in the time",
         "wrapped_position": "positions of a joint without limits that jump by a whole turn",
         "guided": "stretches in which a person guided the arm, which are left out",
+        "unread_reports": "reports of a controller under another name than is looked for",
         "rejected_states": "states that are of no use for another reason",
         "no_excitation": "too little motion to learn from",
         "range": "what share of the workspace was visited, and how fast",

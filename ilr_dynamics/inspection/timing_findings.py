@@ -29,6 +29,8 @@ IRREGULAR = 0.2
 BEYOND, NEIGHBOURS, LEAST_JUMP = 4.0, 5, 0.01
 # Times at which the clock was set, that are told.
 MOST_STEPS = 10
+# Topics that are told.
+MOST_TOPICS = 3
 # Reasons that have findings of their own; that there is no command is no fault, or one of gaps.
 TOLD_ELSEWHERE = {"wrong_stamp", "position_jump", "guided"}
 NO_FAULT = {"no_torque"}
@@ -55,6 +57,7 @@ def timing_findings(recording: Recording, settings: SampleSettings) -> Iterator[
     yield from _gaps(recording, settings)
     yield from _clock(recording)
     yield from _guided(recording)
+    yield from _unread_reports(recording)
     yield from _rejected(recording)
 
 
@@ -151,6 +154,24 @@ def _guided(recording: Recording) -> Iterator[Finding]:
         to_s=float(times.max()),
         value=left_out,
         unit="s",
+    )
+
+
+def _unread_reports(recording: Recording) -> Iterator[Finding]:
+    topics = recording.unread_reports
+    if not topics:
+        return
+    shown = list(topics[:MOST_TOPICS])
+    if len(topics) > len(shown):
+        shown.append(f"{len(topics) - len(shown)} more")
+    yield Finding(
+        "unread_reports",
+        Severity.WARNING,
+        f"the reports of a controller are on {join_names(shown)}, and not where "
+        "learning.controller_state_topic says: what a person guided is learned from like all else",
+        "name this arm's topic by learning.controller_state_topic (--controller-state); leave "
+        "that empty if nothing was guided",
+        value=float(len(topics)),
     )
 
 

@@ -82,7 +82,7 @@ def read_recording(
     controller_state_topic : str or None
         Topic of the controller's reports: states in which a person guided the arm are left out,
         as no topic has the force of the hand (`guided_states`). With None, or if there are no
-        such messages, no state is.
+        such messages, no state is; topics of other names that have some are in the result.
     driver_compensates_gravity : bool
         Whether the driver adds the gravity torque to the command.
     limits : BagLimits
@@ -161,8 +161,16 @@ def read_recording(
         rejected=rejected,
         breaks=tuple(set_back),
         not_finite=not_finite,
+        unread_reports=_unread_reports(bag, controller_state_topic),
     )
     return without_guided(recording, guided)
+
+
+def _unread_reports(bag: Bag, topic: str | None) -> tuple[str, ...]:
+    """Topics with reports of a controller in a bag that does not have the one asked for."""
+    if topic is None or absolute_topic(topic) in bag.types:
+        return ()
+    return tuple(sorted(name for name, kind in bag.types.items() if kind == CONTROLLER_STATE))
 
 
 def _check_topics(

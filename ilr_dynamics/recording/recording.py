@@ -60,6 +60,9 @@ class Recording:
     guided : tuple of (int, int)
         Stamps, ns, of the first and last state of each stretch that was left out because a person
         guided the arm.
+    unread_reports : tuple of str
+        Topics with reports of a controller, if none of them is the topic that was asked for: what
+        was guided is not left out.
     """
 
     joint_names: tuple[str, ...]
@@ -74,6 +77,7 @@ class Recording:
     wraps: Mapping[str, int] = field(default_factory=dict)
     not_finite: Mapping[str, int] = field(default_factory=dict)
     guided: tuple[tuple[int, int], ...] = ()
+    unread_reports: tuple[str, ...] = ()
 
     @cached_property
     def time(self) -> FloatArray:

@@ -7,9 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ilr_dynamics.control import FeedForwardTorque, Gains, JointLimits, Mode, TrackingController
+from ilr_dynamics.control import (
+    FeedForwardTorque,
+    Gains,
+    JointLimits,
+    Mode,
+    RigidBodyFeedForward,
+    TrackingController,
+)
 from ilr_dynamics.control.guiding import DITHER_SPEED, Guidance, Guide
+from ilr_dynamics.control.residual_observer import ResidualObserver
 from ilr_dynamics.exceptions import InvalidParameterError, TrajectoryError
+from ilr_dynamics.robot.description import load_description
+from ilr_dynamics.robot.payload_dynamics import PayloadDynamics
+from ilr_dynamics.robot.rigid_body import RigidBodyModel
 
 PERIOD = 0.002
 DRY, VISCOUS = np.array([2.0, 1.0]), np.array([0.5, 0.2])
@@ -27,6 +38,7 @@ def make_guide(**changes):
     values = {
         "friction_share": 0.8,
         "dither": 0.9,
+        "certainty": 2.0,
         "damping": [0.3, 0.1],
         "velocity": [1.0, 1.0],
         "brake": [15.0, 5.0],
@@ -43,15 +55,15 @@ def weight(position):
 class Model:
     """Weight and friction; counts how often it is asked."""
 
-    def __init__(self, change=0.0):
-        self.asked, self.change = 0, change
+    def __init__(self, change=0.0, doubt=None):
+        self.asked, self.change, self.doubt = 0, change, doubt
 
     def __call__(self, reference):
         self.asked += 1
         velocity = reference.velocity
         friction = DRY * np.tanh(velocity / 0.01) + VISCOUS * velocity
         torque = weight(reference.position) + friction + self.change
-        return FeedForwardTorque(torque, np.ones(2), 3, 0.1, 0.7)
+        return FeedForwardTorque(torque, np.ones(2), 3, 0.1, 0.7, self.doubt)
 
 
 finite = st.floats(-1.4, 1.4)
@@ -67,6 +79,18 @@ def test_the_weight_is_carried_and_a_share_of_friction_compensated(a, b, speed, 
     np.testing.assert_allclose(found.torque, weight(position) + share * friction, atol=1e-9)
     # What else the model says is in the reports.
     assert (found.component, found.unseen_weight, found.gate) == (3, 0.1, 0.7)
+
+
+@given(finite, finite, st.floats(0.02, 0.9), st.floats(0.0, 2.0), st.floats(0.0, 3.0))
+def test_friction_that_the_model_doubts_is_not_compensated(a, b, speed, doubt, certainty):
+    guide = make_guide(dither=0.0, certainty=certainty)
+    position, velocity = np.array([a, b]), np.array([-speed, speed])
+    doubts = np.array([doubt, 0.1 * doubt])
+    found = guide.carry(Model(doubt=doubts), 0.0, position, velocity).torque
+    friction = DRY * np.tanh(speed / 0.01) + VISCOUS * speed
+    sure = np.maximum(friction - certainty * doubts, 0.0)
+    compensated = np.minimum(0.8 * (1.0 - speed) * friction, sure) * [-1.0, 1.0]
+    np.testing.assert_allclose(found, weight(position) + compensated, atol=1e-9)
 
 
 def test_a_joint_that_stands_still_is_pushed_either_way_by_turns():
@@ -133,6 +157,7 @@ def test_a_joint_without_ends_is_pushed_nowhere_and_a_narrow_range_keeps_its_mid
         ({"friction_share": np.nan}, "friction_share"),
         ({"dither": -0.1}, "dither must be at least 0 and below 1, got -0.1"),
         ({"margin": np.inf}, "margin must be finite"),
+        ({"certainty": -1.0}, "certainty must be finite and not negative, got -1"),
         ({"velocity": [1.0, 0.0]}, r"velocity must be positive, got \[1.0, 0.0\]"),
         ({"damping": [0.1, -1.0]}, "damping"),
         ({"brake": [1.0]}, "brake"),
@@ -324,6 +349,25 @@ def test_a_model_that_is_not_finite_is_a_fault(supervision):
     assert arm.controller.mode is Mode.FAULT
     assert "expected finite" in arm.controller.fault
     assert np.all(np.isfinite(arm.torques))
+
+
+def test_what_the_tool_carries_is_observed_again_as_soon_as_the_arm_brakes(arm):
+    wam = load_description("wam4")
+    observer = ResidualObserver(PayloadDynamics(wam), wam.torque_limit, PERIOD)
+    physics = RigidBodyFeedForward(RigidBodyModel(wam))
+    state = np.array([0.0, 0.7, 0.0, 1.8]), np.full(4, 0.3)
+    command = guided(arm).run(PERIOD)
+    arm.controller.hold()
+    braking = arm.run(PERIOD)
+    assert (command.mode, braking.mode) == (Mode.GUIDING, Mode.STOPPING)
+    found = []
+    for k in range(200):
+        now = command if k < 100 else braking
+        now = now._replace(time=k * PERIOD, torque=np.ones(4))
+        now = now._replace(position=state[0] + now.time * state[1])
+        found.append(observer.add(now, physics) is not None)
+    # The window of the filter, 60 ms, and the two commands before it.
+    assert found.index(True) == 100 + 30 + 1
 
 
 def test_joint_states_that_stop_are_a_fault(arm):

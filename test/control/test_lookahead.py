@@ -29,8 +29,10 @@ class Inertia:
 class Follower:
     """A controller and the arm that is where it shall be, looking ahead or not."""
 
-    def __init__(self, controller, *, looks_ahead):
-        self.controller, self.looks_ahead = controller, looks_ahead
+    def __init__(self, make_controller, *, looks_ahead):
+        self.model, self.of_faults = Inertia(), Inertia(0.1)
+        self.controller = make_controller(self.model, self.of_faults)
+        self.looks_ahead = looks_ahead
         self.time = START
 
     def step(self, after=PERIOD):
@@ -45,10 +47,12 @@ class Follower:
 @pytest.fixture
 def make(limits, gains, supervision):
     def make(*, looks_ahead=True):
-        controller = TrackingController(
-            limits, gains, supervision, Inertia(), fault_feedforward=Inertia(0.1)
+        follower = Follower(
+            lambda model, of_faults: TrackingController(
+                limits, gains, supervision, model, fault_feedforward=of_faults
+            ),
+            looks_ahead=looks_ahead,
         )
-        follower = Follower(controller, looks_ahead=looks_ahead)
         follower.step()
         return follower
 
@@ -75,12 +79,12 @@ def asked_in_step(follower, feedforward, after=PERIOD):
 
 def test_it_is_asked_before_the_joint_state_comes(tracking):
     assert tracking.controller.mode is Mode.TRACKING
-    assert asked_in_step(tracking, tracking.controller._feedforward) == 0
+    assert asked_in_step(tracking, tracking.model) == 0
 
 
 @pytest.mark.parametrize("late", [-0.3e-3, 0.3e-3, 1.5e-3, 20e-3])
 def test_it_is_asked_again_for_a_joint_state_at_another_time(tracking, late):
-    assert asked_in_step(tracking, tracking.controller._feedforward, PERIOD + late) == 1
+    assert asked_in_step(tracking, tracking.model, PERIOD + late) == 1
 
 
 @pytest.mark.parametrize("rate", [300.0, 400.0, 1000.0])
@@ -88,7 +92,7 @@ def test_it_is_asked_once_a_cycle_whatever_the_rate_of_the_driver(tracking, rate
     # A block to learn the rate, another to see that it holds.
     for _ in range(110):
         tracking.step(1.0 / rate)
-    feedforward = tracking.controller._feedforward
+    feedforward = tracking.model
     before = feedforward.n_asked
     for _ in range(50):
         assert asked_in_step(tracking, feedforward, 1.0 / rate) == 0
@@ -101,7 +105,7 @@ def test_it_is_asked_once_a_cycle_where_stamps_come_at_any_time(tracking):
     random = np.random.default_rng(0)
     for after in random.uniform(0.2, 1.8, 200) * PERIOD:
         tracking.step(after)
-    feedforward = tracking.controller._feedforward
+    feedforward = tracking.model
     before = feedforward.n_asked
     for after in random.uniform(0.2, 1.8, 40) * PERIOD:
         tracking.step(after)
@@ -125,7 +129,8 @@ def test_jitter_of_stamps_changes_the_torque_by_what_it_changes_in_that_time(mak
 
 
 def exchange(follower):
-    follower.controller.set_feedforward(Inertia(2.0))
+    follower.model = Inertia(2.0)
+    follower.controller.set_feedforward(follower.model)
 
 
 def replace(follower):
@@ -139,7 +144,7 @@ def replace(follower):
 )
 def test_it_is_asked_again_after_a_change(tracking, change):
     change(tracking)
-    assert asked_in_step(tracking, tracking.controller._feedforward) == 1
+    assert asked_in_step(tracking, tracking.model) == 1
 
 
 def test_commands_say_whether_it_was_asked_before(tracking, make):
@@ -155,7 +160,7 @@ def test_commands_say_whether_it_was_asked_before(tracking, make):
 
 def test_a_fault_is_answered_by_its_own_model(tracking):
     tracking.controller.fail("found elsewhere")
-    usual, of_faults = tracking.controller._feedforward, tracking.controller._fault_feedforward
+    usual, of_faults = tracking.model, tracking.of_faults
     before = usual.n_asked
     assert asked_in_step(tracking, of_faults) == 1
     tracking.controller.look_ahead()
@@ -180,7 +185,7 @@ def test_what_follows_the_end_of_a_motion_is_not_used_before(make, early):
 def test_where_a_point_is_held_it_is_not_asked_again_and_again(make):
     follower = make()
     follower.step()
-    feedforward = follower.controller._feedforward
+    feedforward = follower.model
     before = feedforward.n_asked
     for _ in range(50):
         follower.step()

@@ -225,7 +225,19 @@ def test_what_was_guided_by_hand_is_said_and_left_out(motion, record, arm_of_mot
     assert len(same) >= found.samples.n_used - 1
     np.testing.assert_allclose(other.Y[rows], found.samples.Y[same], rtol=1e-6)
     everything = replace(arm_of_motion, controller_state_topic=None)
-    assert "guided" not in {f.kind for f in inspect_recording(bag, everything).findings}
+    kinds = {f.kind for f in inspect_recording(bag, everything).findings}
+    assert not kinds & {"guided", "unread_reports"}
+
+
+def test_reports_of_a_namespaced_controller_are_not_overlooked(motion, record, arm_of_motion):
+    bag = record(motion.changed(guided=(3.0, 6.0)))
+    left = replace(arm_of_motion, controller_state_topic="/left/inverse_dynamics/controller_state")
+    found = {finding.kind: finding for finding in inspect_recording(bag, left).findings}
+    assert "guided" not in found
+    finding = found["unread_reports"]
+    assert finding.severity is Severity.WARNING and finding.value == 1.0
+    assert "are on /inverse_dynamics/controller_state, and not where" in finding.text
+    assert "learning.controller_state_topic (--controller-state)" in finding.advice
 
 
 @pytest.mark.parametrize("storage", ["mcap", "sqlite3"])

@@ -117,6 +117,14 @@ def test_a_recording_that_was_not_guided_is_read_as_ever(write_guided, long_moti
     assert recording.guided == () and recording.rejected == {}
 
 
+def test_reports_under_another_name_are_named(write_guided, long_motion):
+    path = write_guided(4.0, 6.0)
+    assert read(path, long_motion).unread_reports == ()
+    assert read(path, long_motion, None).unread_reports == ()
+    other = read(path, long_motion, "left/controller_state")
+    assert other.unread_reports == (TOPIC,) and other.guided == ()
+
+
 def test_nobody_asks_for_what_is_not_named(write_guided, long_motion):
     assert read(write_guided(4.0, 6.0), long_motion, None).rejected == {}
 

@@ -10,22 +10,15 @@ from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 
 from ilr_dynamics.arrays import FloatArray
-from ilr_dynamics.control import (
-    Command,
-    FeedForward,
-    RigidBodyFeedForward,
-    TrackingController,
-)
-from ilr_dynamics.control.external_torque import PredictedTorque
+from ilr_dynamics.control import Command, TrackingController
 from ilr_dynamics.control.feedforward import Predictor
-from ilr_dynamics.control.guiding import Guidance
 from ilr_dynamics.control.measured_velocity import MeasuredVelocity
 from ilr_dynamics.exceptions import InvalidDataError
+from ilr_dynamics.nodes.controller.arm_models import ArmModels
 from ilr_dynamics.nodes.controller.diagnostics import LoopState
 from ilr_dynamics.nodes.controller.external_torque_report import ExternalTorqueReport
 from ilr_dynamics.nodes.controller.fit_publisher import FitPublisher
@@ -33,21 +26,20 @@ from ilr_dynamics.nodes.controller.joint_state_watch import Publishers, SilenceW
 from ilr_dynamics.nodes.controller.loop_report import LoopReport
 from ilr_dynamics.nodes.controller.motion_requests import MotionRequests, TrajectoryRules
 from ilr_dynamics.nodes.controller.payload_services import PayloadServices
+from ilr_dynamics.nodes.controller.torque_publisher import TorquePublisher
 from ilr_dynamics.nodes.settings import ControlSettings
 from ilr_dynamics.nodes.shared import qos
 from ilr_dynamics.nodes.shared.event_log import EventLog
-from ilr_dynamics.nodes.shared.messages import JointStateReader, sender, torque_command
+from ilr_dynamics.nodes.shared.messages import JointStateReader, sender
 from ilr_dynamics.nodes.shared.realtime import ScheduledCollector
-from ilr_dynamics.nodes.shared.rivals import RivalWatch, other_controllers
+from ilr_dynamics.nodes.shared.rivals import RivalWatch
 from ilr_dynamics.robot.description import RobotDescription
-from ilr_dynamics.robot.rigid_body import RigidBodyModel
 from ilr_dynamics.robot.urdf_text import root_link
 
 __all__ = ["ControlLoop"]
 
 # Time between garbage collections, s.
 _COLLECTION_PERIOD = 0.5
-_ACKNOWLEDGEMENT_TIMEOUT = Duration(seconds=0.1)
 
 
 class ControlLoop:
@@ -102,30 +94,21 @@ class ControlLoop:
         self._collector = ScheduledCollector(round(_COLLECTION_PERIOD * values["rate"]))
         self._rate = values["rate"]
         self._command: Command | None = None
-        self._predictor: Predictor | None = None
-        model = RigidBodyModel(description)
-        self._physics = RigidBodyFeedForward(
-            model,
-            driver_compensates_gravity=values["driver_compensates_gravity"],
-        )
-        self._carried = settings.carried_payload(description, values["rate"])
-        self.fit = FitPublisher(node, self._carried.fit, joints, root_link(description), log)
-        self._external = ExternalTorqueReport(node, joints, model, log)
+        self._models = models = ArmModels(settings, values, description)
+        self.fit = FitPublisher(node, models.payload.fit, joints, root_link(description), log)
+        self._external = ExternalTorqueReport(node, joints, models.rigid_body, log)
         self._external.observer = settings.external_torque_observer(values["rate"])
-        self._tool_frame = description.tool_frame
-        self._command_topic = node.resolve_topic_name(values["command.topic"])
-        self.rivals = RivalWatch(self._other_controllers)
         self._publishers = Publishers(node, node.resolve_topic_name(values["state.topic"]))
         self._controller = TrackingController(
             settings.limits,
             settings.gains,
             settings.supervision,
-            self._feedforward(),
-            self._physics,
+            models.feedforward(),
+            models.physics,
             period=1.0 / values["rate"],
             feedforward_fade=values["feedforward.fade_time"],
             reference_fade=values["trajectory.fade_time"],
-            guidance=self._guidance(),
+            guidance=models.guidance(),
             is_present=self._publishers.is_present,
         )
         self._reader = JointStateReader(joints)
@@ -138,10 +121,10 @@ class ControlLoop:
         self._watchdog = SilenceWatchdog(
             node, values["supervision.silence_timeout"], self._on_silence
         )
-        self._torque = torque_command(values["command.interface"], joints)
-        self._torque_publisher = node.create_lifecycle_publisher(
-            type(self._torque.message), values["command.topic"], qos.COMMAND
+        self._torques = TorquePublisher(
+            node, joints, values["command.interface"], values["command.topic"]
         )
+        self.rivals = RivalWatch(self._torques.others)
         self.joint_states = node.create_subscription(
             JointState, values["state.topic"], self._on_joint_state, qos.JOINT_STATES
         )
@@ -158,8 +141,8 @@ class ControlLoop:
             self._active,
             self._controller.mode,
             self._controller.fault,
-            self._settings.controller == "ilr" and self._predictor is None,
-            self._torque_publisher.get_subscription_count(),
+            self._models.lacks_learned,
+            self._torques.n_subscribers,
             publishers,
             self._rate,
             self._settings.supervision.input_timeout,
@@ -180,7 +163,7 @@ class ControlLoop:
         self._command = None
         self._velocity.reset()
         self._driver.reset()
-        self._carried.restart()
+        self._models.payload.restart()
         self.fit.restart()
         self._external.restart()
         self._watchdog.feed()
@@ -201,12 +184,12 @@ class ControlLoop:
         stamp = self._stamp
         if stamp is not None:
             while (torque := self._controller.step_release()) is not None:
-                self._send(stamp, torque)
+                self._torques.send(stamp, torque)
                 time.sleep(1.0 / self._rate)
             # A forward_command_controller would apply its last torque for ever.
-            self._send(stamp, np.zeros(len(self._settings.limits.joints)))
-            # The process may end next, and messages not delivered by then would be lost.
-            self._torque_publisher.wait_for_all_acked(_ACKNOWLEDGEMENT_TIMEOUT)
+            self._torques.send(stamp, np.zeros(len(self._settings.limits.joints)))
+            # The process may end next.
+            self._torques.wait_until_delivered()
         self._controller.reset()
         self.report.events.mode(self._controller.mode, "")
         self._collector.stop()
@@ -218,7 +201,7 @@ class ControlLoop:
         self._payloads.disconnect()
         self._watchdog.destroy()
         self._node.destroy_subscription(self.joint_states)
-        self._node.destroy_lifecycle_publisher(self._torque_publisher)
+        self._torques.destroy()
         self.fit.destroy()
         self._external.destroy()
         self.report.destroy()
@@ -234,7 +217,7 @@ class ControlLoop:
         self._controller.limits = settings.limits
         self._controller.supervision = settings.supervision
         self._driver = settings.driver_watch()
-        self._carried.set_limits(settings.max_payload, settings.limits.torque)
+        self._models.apply(settings)
         self._external.observer = settings.external_torque_observer(self._rate)
         self._connect_payloads()
         self._exchange_feedforward()
@@ -250,28 +233,20 @@ class ControlLoop:
         model : str
             Identity of the new model.
         """
-        self._predictor, self.report.model = predictor, model
-        self._external.expected = self._carried.carrying(PredictedTorque(predictor))
+        self._models.predictor, self.report.model = predictor, model
+        self._external.expected = self._models.expected()
         if self._settings.controller == "ilr":
             self._exchange_feedforward()
 
     def _exchange_feedforward(self) -> None:
-        self._controller.set_feedforward(self._feedforward(), self._guidance())
-
-    def _feedforward(self) -> FeedForward:
-        """Model of the arm, with what it carries."""
-        arm = self._settings.feedforward(self._physics, self._predictor)
-        return self._carried.feedforward(arm, is_model=self._settings.controller != "pd")
-
-    def _guidance(self) -> Guidance:
-        """What carries the arm and its payload while it is guided."""
-        guidance = self._settings.guidance(self._physics, self._predictor)
-        guidance.feedforward = self._carried.carrying(guidance.feedforward)
-        return guidance
+        self._controller.set_feedforward(self._models.feedforward(), self._models.guidance())
 
     def _connect_payloads(self) -> None:
         self._payloads.connect(
-            self._carried, self._controller, self._settings.payload_estimation, self._tool_frame
+            self._models.payload,
+            self._controller,
+            self._settings.payload_estimation,
+            self._models.rigid_body.description.tool_frame,
         )
 
     def _on_joint_state(self, message: JointState, info: Mapping[str, Any]) -> None:
@@ -299,7 +274,7 @@ class ControlLoop:
             self.report.refused(self._controller.refusal)
             return
         self._command, self._stamp = command, self._reader.stamp
-        self._send(self._stamp, command.torque)
+        self._torques.send(self._stamp, command.torque)
         loop_time = time.perf_counter() - start
         self._driver.commanded(command.torque)
         self._watchdog.feed(stamp)
@@ -340,16 +315,6 @@ class ControlLoop:
         self._released = now
         self._let_down(self._controller.step_release())
 
-    def _other_controllers(self) -> str:
-        """Return an objection to other nodes that send torques to this arm; or ""."""
-        others = other_controllers(self._node, self._command_topic)
-        if not others:
-            return ""
-        return (
-            f"{', '.join(others)} publishes {self._command_topic} too: expected one controller "
-            "of an arm; end the other, or give one of them another namespace or ROS_DOMAIN_ID"
-        )
-
     def _on_silence(self, silence: float) -> None:
         if self._active:
             self._let_down(self._controller.step_blind(silence))
@@ -360,14 +325,10 @@ class ControlLoop:
             return
         # With the stamp of the last state that was answered: a driver that checks stamps has
         # braked by now and ignores it.
-        self._send(self._stamp, torque)
+        self._torques.send(self._stamp, torque)
         self._requests.faulted(self._controller.fault)
         self.report.let_down(self._stamp, self._command, torque)
         self.report.events.mode(self._controller.mode, self._controller.fault)
-
-    def _send(self, stamp: Time | None, torque: FloatArray) -> None:
-        self._torque.fill(stamp, torque)
-        self._torque_publisher.publish(self._torque.message)
 
 
 def _rules(settings: ControlSettings, values: Mapping[str, Any]) -> TrajectoryRules:
