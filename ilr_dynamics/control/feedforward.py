@@ -38,9 +38,6 @@ class FeedForwardTorque(NamedTuple):
         Weight of the unseen component, which has no data.
     gate : float
         Share of a learned torque in ``torque``, in [0, 1]: that of the joint that has the least.
-    doubt : ndarray of shape (n_joints,) or None
-        Standard deviation of the learned part of ``torque`` without the noise, Nm; None where
-        nothing was learned.
     """
 
     torque: FloatArray
@@ -48,7 +45,6 @@ class FeedForwardTorque(NamedTuple):
     component: int = -1
     unseen_weight: float = 0.0
     gate: float = 0.0
-    doubt: FloatArray | None = None
 
 
 class FeedForward(Protocol):
@@ -197,10 +193,9 @@ class LearnedFeedForward:
         # A global model, such as identified dynamics, predicts without any local model too.
         unknown = 0.0 if self._predictor.has_global_model else prediction.unseen_weight
         shares = self._gate.shares(unknown, prediction.std, prediction.doubt, self._fallback_error)
-        torque, doubt, least = prediction.mean, prediction.doubt, float(shares.min())
+        torque, least = prediction.mean, float(shares.min())
         if least < 1.0:
             torque = shares * torque + (1.0 - shares) * self._fallback(reference).torque
-            doubt = shares * doubt
         return FeedForwardTorque(
-            torque, prediction.std, prediction.component, prediction.unseen_weight, least, doubt
+            torque, prediction.std, prediction.component, prediction.unseen_weight, least
         )

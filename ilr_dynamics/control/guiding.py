@@ -5,20 +5,20 @@ Guiding: torques with which a person moves the arm by hand.
 
 The feed-forward f of a model is asked at the measured position and at plus and minus an assumed
 velocity. What is equal at both carries the arm; what turns round is friction, of which a share s
-is compensated, and no more than what the model is sure of, by c deviations d of its doubt:
+is compensated:
 
 .. math::
-    \tau = \tfrac12 (f_+ + f_-) + \operatorname{sign}(r) \max(\min(s |r|, |r| - c d), 0), \qquad
-    r = \tfrac12 (f_+ - f_-), \qquad f_\pm = f(q, \pm v, 0),
+    \tau = \tfrac12 (f_+ + f_-) + \tfrac s2 (f_+ - f_-), \qquad f_\pm = f(q, \pm v, 0),
 
     v = \dot q + w v_0 \sin(2 \pi \nu t + \varphi), \qquad w = \max(1 - |\dot q| / v_1, 0)
 
-The person feels what is left of friction. s falls with the speed, so that an arm that is let go,
-or of which the model takes friction for too large, comes to rest. The second part of v is a
-dither: a joint that stands still has no velocity that says where it is to go, and would stick with
-all its dry friction. With the dither the compensated friction acts either way by turns, less than
-what the joint sticks with, and a push adds to it. As soon as the joint moves, its own velocity
-says where, and w is zero.
+Whatever the model is, the person feels 1 - s of its friction; s falls with the speed, so that an
+arm that is let go, or of which the model takes friction for too large, comes to rest. The second
+part of v is a dither: a joint that stands still has no velocity that says where it is to go, and
+would stick with all its dry friction. With the dither the compensated friction acts either way by
+turns, less than what the joint sticks with, and a push adds to it. Its share at rest may be larger
+than in motion, as joints stick with more than they slip with. As soon as the joint moves, its own
+velocity says where, and w is zero.
 
 Beside that there are damping, a brake from the velocity bound on, and springs that push joints
 back from the ends of their range.
@@ -64,9 +64,6 @@ class Guide:
         falls with the speed, to nothing at the velocity bound.
     dither : float
         The same of a joint at rest, either way by turns; 0: not.
-    certainty : float
-        Friction that the model is sure of, by so many standard deviations of its doubt, is
-        compensated at most.
     damping : ndarray
         Damping, Nms/rad.
     velocity : ndarray
@@ -86,7 +83,6 @@ class Guide:
 
     friction_share: float
     dither: float
-    certainty: float
     damping: FloatArray
     velocity: FloatArray
     brake: FloatArray
@@ -102,11 +98,10 @@ class Guide:
                 raise InvalidParameterError(
                     f"{name} must be at least 0 and below 1, got {getattr(self, name):g}"
                 )
-        for name in ("certainty", "margin"):
-            if not 0.0 <= getattr(self, name) < math.inf:
-                raise InvalidParameterError(
-                    f"{name} must be finite and not negative, got {getattr(self, name):g}"
-                )
+        if not 0.0 <= self.margin < math.inf:
+            raise InvalidParameterError(
+                f"margin must be finite and not negative, got {self.margin:g}"
+            )
         if not (self.velocity > 0.0).all():
             raise InvalidParameterError(
                 f"velocity must be positive, got {self.velocity.tolist()} rad/s"
@@ -139,11 +134,7 @@ class Guide:
         share = resting * self.dither + (1.0 - resting) * moving
         carried = 0.5 * (forth.torque + back.torque)
         friction = 0.5 * (forth.torque - back.torque)
-        compensated = share * np.abs(friction)
-        if forth.doubt is not None and back.doubt is not None:
-            doubt = self.certainty * np.maximum(forth.doubt, back.doubt)
-            compensated = np.maximum(np.minimum(compensated, np.abs(friction) - doubt), 0.0)
-        return forth._replace(torque=carried + np.copysign(compensated, friction))
+        return forth._replace(torque=carried + share * friction)
 
     def resist(
         self, limits: JointLimits, position: FloatArray, velocity: FloatArray

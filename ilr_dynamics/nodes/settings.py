@@ -234,7 +234,6 @@ def _guide(values: Mapping[str, Any]) -> Guide:
     return Guide(
         friction_share=values["guide.friction_share"],
         dither=values["guide.dither"],
-        certainty=values["guide.certainty"],
         damping=values["guide.damping"] * kd,
         velocity=values["guide.velocity"] * np.asarray(values["limits.velocity"], dtype=float),
         brake=BRAKE * kd,

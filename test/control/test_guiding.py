@@ -38,7 +38,6 @@ def make_guide(**changes):
     values = {
         "friction_share": 0.8,
         "dither": 0.9,
-        "certainty": 2.0,
         "damping": [0.3, 0.1],
         "velocity": [1.0, 1.0],
         "brake": [15.0, 5.0],
@@ -55,15 +54,15 @@ def weight(position):
 class Model:
     """Weight and friction; counts how often it is asked."""
 
-    def __init__(self, change=0.0, doubt=None):
-        self.asked, self.change, self.doubt = 0, change, doubt
+    def __init__(self, change=0.0):
+        self.asked, self.change = 0, change
 
     def __call__(self, reference):
         self.asked += 1
         velocity = reference.velocity
         friction = DRY * np.tanh(velocity / 0.01) + VISCOUS * velocity
         torque = weight(reference.position) + friction + self.change
-        return FeedForwardTorque(torque, np.ones(2), 3, 0.1, 0.7, self.doubt)
+        return FeedForwardTorque(torque, np.ones(2), 3, 0.1, 0.7)
 
 
 finite = st.floats(-1.4, 1.4)
@@ -79,18 +78,6 @@ def test_the_weight_is_carried_and_a_share_of_friction_compensated(a, b, speed, 
     np.testing.assert_allclose(found.torque, weight(position) + share * friction, atol=1e-9)
     # What else the model says is in the reports.
     assert (found.component, found.unseen_weight, found.gate) == (3, 0.1, 0.7)
-
-
-@given(finite, finite, st.floats(0.02, 0.9), st.floats(0.0, 2.0), st.floats(0.0, 3.0))
-def test_friction_that_the_model_doubts_is_not_compensated(a, b, speed, doubt, certainty):
-    guide = make_guide(dither=0.0, certainty=certainty)
-    position, velocity = np.array([a, b]), np.array([-speed, speed])
-    doubts = np.array([doubt, 0.1 * doubt])
-    found = guide.carry(Model(doubt=doubts), 0.0, position, velocity).torque
-    friction = DRY * np.tanh(speed / 0.01) + VISCOUS * speed
-    sure = np.maximum(friction - certainty * doubts, 0.0)
-    compensated = np.minimum(0.8 * (1.0 - speed) * friction, sure) * [-1.0, 1.0]
-    np.testing.assert_allclose(found, weight(position) + compensated, atol=1e-9)
 
 
 def test_a_joint_that_stands_still_is_pushed_either_way_by_turns():
@@ -157,7 +144,6 @@ def test_a_joint_without_ends_is_pushed_nowhere_and_a_narrow_range_keeps_its_mid
         ({"friction_share": np.nan}, "friction_share"),
         ({"dither": -0.1}, "dither must be at least 0 and below 1, got -0.1"),
         ({"margin": np.inf}, "margin must be finite"),
-        ({"certainty": -1.0}, "certainty must be finite and not negative, got -1"),
         ({"velocity": [1.0, 0.0]}, r"velocity must be positive, got \[1.0, 0.0\]"),
         ({"damping": [0.1, -1.0]}, "damping"),
         ({"brake": [1.0]}, "brake"),

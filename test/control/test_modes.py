@@ -79,7 +79,7 @@ class Driven:
 
 @pytest.fixture
 def driven(limits, gains, supervision):
-    guide = Guide(0.8, 0.9, 2.0, [0.3, 0.1], [1.0, 1.0], [15.0, 5.0], 0.1, [40.0, 20.0])
+    guide = Guide(0.8, 0.9, [0.3, 0.1], [1.0, 1.0], [15.0, 5.0], 0.1, [40.0, 20.0])
     guidance = Guidance(guide, NoFeedForward(2))
     return Driven(TrackingController(limits, gains, supervision, guidance=guidance))
 

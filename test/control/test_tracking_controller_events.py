@@ -54,7 +54,7 @@ class AnyEvents(RuleBasedStateMachine):
             Supervision([0.1, 0.1], [0.5, 0.5], [3.0, 3.0], let_down_time=1.0),
             fault_feedforward=Constant(np.array([5.0, 5.0])),
             guidance=Guidance(
-                Guide(0.8, 0.9, 1.0, [0.3, 0.1], [1.0, 1.0], [15.0, 5.0], 0.1, [40.0, 20.0]),
+                Guide(0.8, 0.9, [0.3, 0.1], [1.0, 1.0], [15.0, 5.0], 0.1, [40.0, 20.0]),
                 Constant(np.array([4.0, -4.0])),
             ),
         )
