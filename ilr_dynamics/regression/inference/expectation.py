@@ -118,6 +118,19 @@ class Expectation:
             packed[chosen] += rho.T @ F
         return log_normalizer, scatter_matrices(packed, forms.shape[-1])
 
+    @property
+    def relevant(self) -> list[IndexArray]:
+        """
+        Names of the components that matter in each leaf, as the last call of all found them.
+
+        May be set to what another object over the same samples has found.
+        """
+        return self._names
+
+    @relevant.setter
+    def relevant(self, names: list[IndexArray]) -> None:
+        self._names = names
+
     def _relevant(self, coefficients: FloatArray) -> list[IndexArray]:
         """Components that matter to any sample of each leaf."""
 
