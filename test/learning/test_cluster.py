@@ -17,7 +17,7 @@ import pytest
 
 from ilr_dynamics.cli.train import main
 from ilr_dynamics.exceptions import InvalidParameterError, LearnerError
-from ilr_dynamics.learning import cluster
+from ilr_dynamics.learning import cluster, prior
 from ilr_dynamics.learning.cluster import open_cluster
 from ilr_dynamics.learning.joint_training import STOCHASTIC, learn_together
 from ilr_dynamics.learning.training import prepare_training
@@ -44,7 +44,7 @@ def recorded(record_motion, tmp_path_factory):
 
 def test_a_worker_that_is_killed_changes_nothing(workers, tmp_path):
     generator = np.random.default_rng(0)
-    X = generator.uniform(-2.0, 2.0, (6000, 3))
+    X = generator.uniform(-2.0, 2.0, (3000, 3))
     Y = np.sin(X[:, :2] * X[:, 1:])
     files = [write_samples(tmp_path / f"{k}.npy", X[k::12], Y[k::12]) for k in range(12)]
     first, _ = before = list(workers._client.run(os.getpid).values())
@@ -56,7 +56,7 @@ def test_a_worker_that_is_killed_changes_nothing(workers, tmp_path):
             killed[0].start()
 
     def learn(mapper, callback=None):
-        model = ILR(40, inference=BatchInference(14))
+        model = ILR(30, inference=BatchInference(9))
         return fit_files(model, files, mapper=mapper, callback=callback)
 
     found, expected = learn(workers, kill), learn(OneProcess())
@@ -68,8 +68,12 @@ def test_a_worker_that_is_killed_changes_nothing(workers, tmp_path):
 
 @pytest.mark.parametrize("stochastic", [False, True], ids=["batch", "stochastic"])
 def test_train_with_a_cluster_learns_what_one_process_learns(
-    workers, recorded, arm_settings, tmp_path, capsys, stochastic
+    workers, recorded, arm_settings, tmp_path, capsys, monkeypatch, stochastic
 ):
+    # Some iterations tell as much as all.
+    monkeypatch.setattr(prior, "INFERENCE", replace(prior.INFERENCE, max_iterations=5))
+    few = replace(STOCHASTIC, max_iterations=3)
+    monkeypatch.setattr("ilr_dynamics.cli.train.STOCHASTIC", few)
     output, samples = tmp_path / "model.npz", tmp_path / "samples"
     samples.mkdir()
     arm = ["--joints", *arm_settings.joint_names, "--components", "6", "--sample-rate", "0"]
@@ -87,7 +91,7 @@ def test_train_with_a_cluster_learns_what_one_process_learns(
         settings,
         OneProcess(),
         samples,
-        inference=STOCHASTIC if stochastic else None,
+        inference=few if stochastic else None,
     )
     found = load_snapshot(output)
     np.testing.assert_array_equal(found.statistics_, model.statistics_)
