@@ -54,7 +54,7 @@ class DaskMapper(Mapper):
     """
 
     def __init__(self, client: Any) -> None:
-        self._client = client
+        self.client = client
 
     def map(
         self, function: Callable[[Item, Shared], Result], items: Sequence[Item], shared: Shared
@@ -63,14 +63,14 @@ class DaskMapper(Mapper):
         given = self._given(shared)
         futures = [self._submit(_evaluated, function, item, given) for item in items]
         with _named_failures():
-            results: list[Result] = self._client.gather(futures)
+            results: list[Result] = self.client.gather(futures)
         return results
 
     def sum(
         self, function: Callable[[Item, Shared], Result], items: Sequence[Item], shared: Shared
     ) -> Result:
         """As `Mapper.sum`; LearnerError if the cluster fails."""
-        workers = sorted(self._client.nthreads())
+        workers = sorted(self.client.nthreads())
         given = self._given(shared)
         blocks = aligned_blocks(items, BLOCKS_PER_WORKER * max(1, len(workers)))
         parts = []
@@ -88,7 +88,7 @@ class DaskMapper(Mapper):
         return self._submit(_same, shared)
 
     def _submit(self, function: Any, *arguments: Any, workers: str | None = None) -> Any:
-        return self._client.submit(
+        return self.client.submit(
             function, *arguments, workers=workers, allow_other_workers=workers is not None, pure=False
         )
 
@@ -104,7 +104,7 @@ class DaskMapper(Mapper):
         """
         with tempfile.TemporaryDirectory(prefix="samples-", dir=parent.absolute()) as name:
             with _named_failures():
-                found: dict[str, bool] = self._client.run(_exists, name)
+                found: dict[str, bool] = self.client.run(_exists, name)
             blind = [worker for worker, sees in found.items() if not sees]
             if blind:
                 raise LearnerError(

@@ -47,7 +47,7 @@ def test_a_worker_that_is_killed_changes_nothing(workers, tmp_path):
     X = generator.uniform(-2.0, 2.0, (3000, 3))
     Y = np.sin(X[:, :2] * X[:, 1:])
     files = [write_samples(tmp_path / f"{k}.npy", X[k::12], Y[k::12]) for k in range(12)]
-    first, _ = before = list(workers._client.run(os.getpid).values())
+    first, _ = before = list(workers.client.run(os.getpid).values())
     killed = []
 
     def kill(iteration, max_iterations, bound):
@@ -63,7 +63,7 @@ def test_a_worker_that_is_killed_changes_nothing(workers, tmp_path):
     killed[0].join()
     np.testing.assert_array_equal(found.lower_bounds_, expected.lower_bounds_)
     np.testing.assert_allclose(found.predict(X), expected.predict(X), rtol=1e-8, atol=1e-12)
-    assert first in before and first not in workers._client.run(os.getpid).values()
+    assert first in before and first not in workers.client.run(os.getpid).values()
 
 
 @pytest.mark.parametrize("stochastic", [False, True], ids=["batch", "stochastic"])
@@ -78,7 +78,7 @@ def test_train_with_a_cluster_learns_what_one_process_learns(
     samples.mkdir()
     arm = ["--joints", *arm_settings.joint_names, "--components", "6", "--sample-rate", "0"]
     more = ["--stochastic"] if stochastic else []
-    address = workers._client.scheduler.address
+    address = workers.client.scheduler.address
     assert main([str(recorded), "-o", str(output), *arm, "--cluster", address, *more]) == 0
     shown = capsys.readouterr().out
     uris = [str(recorded / name) for name in ("run1", "run2", "run3")]
