@@ -9,6 +9,7 @@ import pickle
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,14 @@ from typing import Any
 import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.exceptions import ConvergenceWarning
 from ilr_dynamics.learning.cluster import DaskMapper
 from ilr_dynamics.regression import ILR, BatchInference, SampleFile, fit_files, write_samples
 from ilr_dynamics.regression.inference.inference import IterationCallback
 from ilr_dynamics.regression.shared.map_reduce import Mapper, OneProcess
 
 __all__ = [
+    "N_JOINTS",
     "TimedMapper",
     "WatchedProcess",
     "learn",
@@ -142,7 +145,9 @@ def learn(
     # None ends early, and nothing else than an iteration is timed.
     inference = BatchInference(n_iterations, tolerance=1e-300, merge=False)
     model = ILR(n_components, inference=inference)
-    fit_files(model, files, mapper=mapper, callback=iteration_done)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fit_files(model, files, mapper=mapper, callback=iteration_done)
     return model, ends
 
 

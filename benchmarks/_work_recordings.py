@@ -9,53 +9,48 @@ from pathlib import Path
 import numpy as np
 from _simulated_motion import Arm, samples_of_track
 
-from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control import RigidBodyFeedForward, track
 from ilr_dynamics.recording import Samples
 from ilr_dynamics.robot.tool_paths import figure_eight, training_periods
 
-__all__ = ["work_recording"]
+__all__ = ["SECONDS", "work_recordings"]
 
 # Nobody commands the same speed twice: each is within this share of one of the training's.
-SPEED_SPREAD = 0.05
+SPEED_SPREAD = 0.02
+# Length of a recording, s, and of the pause between the two that are made of one track.
+SECONDS, PAUSE = 7.0, 0.5
 
 
-def work_recording(
-    arm: Arm, number: int, seconds: float, every: int, kept: Path | None = None
-) -> Samples:
+def work_recordings(arm: Arm, number: int, every: int, kept: Path) -> list[Samples]:
     """
-    Record work that begins anywhere in an eight.
+    Record work twice; each time it begins anywhere in an eight.
 
     Parameters
     ----------
     arm
     number
-        Of the recording: with it the speed, and where in the eight it begins.
-    seconds
-        Its length, s.
+        Of the track: with it the speed, and where in the eight the recordings begin.
     every
-        One in so many of the samples of a recording is taken.
+        One in so many of the samples is taken.
     kept
-        File of an earlier run, or for later ones.
+        Folder for what was recorded, or is there from an earlier run.
     """
-    joints = arm.description.joint_names
-    if kept is not None and kept.exists():
-        stored = np.load(kept)
-        return _samples(stored["time"], stored["X"], stored["Y"], joints)
+    names = arm.description.joint_names
+    file = kept / f"track_{number}.npz"
     generator = np.random.default_rng([17, number])
     period = float(generator.choice(training_periods()))
     period *= 1.0 + SPEED_SPREAD * generator.uniform(-1.0, 1.0)
     path = figure_eight(period)
-    motion = arm.joint_path(path)
-    result = track(arm.plant, arm.controller(RigidBodyFeedForward(arm.model)), motion)
-    samples = samples_of_track(arm, result)
     first = path.start_up + generator.uniform(0.0, period)
-    chosen = np.flatnonzero((samples.time >= first) & (samples.time < first + seconds))[::every]
-    time, X, Y = samples.time[chosen], samples.X[chosen], samples.Y[chosen]
-    if kept is not None:
-        np.savez(kept, time=time, X=X, Y=Y)
-    return _samples(time, X, Y, joints)
-
-
-def _samples(time: FloatArray, X: FloatArray, Y: FloatArray, joints: tuple[str, ...]) -> Samples:
-    return Samples(time, X, Y, joints, False, {})
+    if not file.exists():
+        controller = arm.controller(RigidBodyFeedForward(arm.model))
+        samples = samples_of_track(arm, track(arm.plant, controller, arm.joint_path(path)))
+        np.savez(file, time=samples.time, X=samples.X, Y=samples.Y)
+    stored = np.load(file)
+    recordings = []
+    for start in (first, first + SECONDS + PAUSE):
+        within = (stored["time"] >= start) & (stored["time"] < start + SECONDS)
+        rows = np.flatnonzero(within)[::every]
+        parts = (stored[name][rows] for name in ("time", "X", "Y"))
+        recordings.append(Samples(*parts, names, False, {}))
+    return recordings

@@ -59,8 +59,7 @@ def merge_components(
     """
     region = prior.posterior(scatter, groups).region
     # In units of the components' spread, so that all inputs count alike.
-    variances = np.diagonal(region.inverse_scale, axis1=1, axis2=2) / region.dof[:, None]
-    pairs = neighbours(region.mean / np.sqrt(np.median(variances, axis=0)))
+    pairs = neighbours(region.mean / region.median_widths())
     gains = prior.merge_gains(scatter, groups, pairs)
     pairs, gains = pairs[gains > 0.0], gains[gains > 0.0]
     if pairs.size == 0:
