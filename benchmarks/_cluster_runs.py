@@ -103,7 +103,7 @@ class TimedMapper(Mapper):
 
 class WatchedProcess(OneProcess):
     """
-    This process, and how long each file takes in a sum.
+    One process, this one, and how long each file takes in a sum.
 
     Attributes
     ----------
@@ -151,8 +151,10 @@ def learn(
     return model, ends
 
 
-def worker_killer(mapper: DaskMapper, at: int, delay: float) -> tuple[IterationCallback, list[int]]:
-    """Return a callback that kills a worker after some time of an iteration, and whom it killed."""
+def worker_killer(
+    mapper: DaskMapper, at: int, delay: float
+) -> tuple[IterationCallback, list[int]]:
+    """Return a callback that kills a worker some time into an iteration, and whom it killed."""
     killed: list[int] = []
 
     def callback(iteration: int, *_: Any) -> None:

@@ -29,7 +29,9 @@ def draw_growth(path: Path, results: Mapping[str, Any]) -> None:
     figure = Figure(figsize=(7.0, 5.4), layout="constrained")
     upper, middle, lower = figure.subplots(3, sharex=True)
     upper.plot(numbers, [row["components"] for row in rows], color="C0")
-    upper.set(ylabel="local models", ylim=(0.0, None), title="The same work, recorded again and again")
+    upper.set(
+        ylabel="local models", ylim=(0.0, None), title="The same work, recorded again and again"
+    )
     middle.plot(numbers, [row["error"] for row in rows], color="C1")
     middle.set(ylabel="error on others\n[torque scales]", ylim=(0.0, None))
     lower.plot(list(query), list(query.values()), "o-", color="C2")

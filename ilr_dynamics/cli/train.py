@@ -65,8 +65,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--cluster",
         metavar="ADDRESS|local:N",
-        help="learn all recordings at once, as a new model, with N processes of this machine or the "
-        "Dask cluster whose scheduler has this address",
+        help="learn all recordings at once, as a new model, with N processes of this machine or "
+        "the Dask cluster whose scheduler has this address",
     )
     parser.add_argument(
         "--stochastic",

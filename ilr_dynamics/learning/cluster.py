@@ -89,7 +89,11 @@ class DaskMapper(Mapper):
 
     def _submit(self, function: Any, *arguments: Any, workers: str | None = None) -> Any:
         return self.client.submit(
-            function, *arguments, workers=workers, allow_other_workers=workers is not None, pure=False
+            function,
+            *arguments,
+            workers=workers,
+            allow_other_workers=workers is not None,
+            pure=False,
         )
 
     @contextmanager
@@ -118,9 +122,7 @@ def _same(value: Shared) -> Shared:
     return value
 
 
-def _evaluated(
-    function: Callable[[Item, Shared], Result], item: Item, shared: Shared
-) -> Result:
+def _evaluated(function: Callable[[Item, Shared], Result], item: Item, shared: Shared) -> Result:
     return function(item, shared)
 
 

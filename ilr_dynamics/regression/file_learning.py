@@ -99,7 +99,10 @@ def fit_files(
             if start is None:
                 inputs = points[:, : X.shape[1]]
                 seeds = k_means_plus_plus(inputs, weights, learner.n_components, generator)
-                groups, initial = np.arange(len(seeds)), mapper.sum(_assigned, extended_files, seeds)
+                groups, initial = (
+                    np.arange(len(seeds)),
+                    mapper.sum(_assigned, extended_files, seeds),
+                )
             else:
                 groups, initial = known.groups, _shares(known, samples)
             state = initial_state(

@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Learning by a Dask cluster of real processes: the model of one process, also if one is killed."""
+"""Learning by a Dask cluster of processes: the model of one process, also if one is killed."""
 
 from __future__ import annotations
 

@@ -14,10 +14,10 @@ from ilr_dynamics.regression import (
     BatchInference,
     LinearGlobalModel,
     StochasticInference,
+    file_learning,
     fit_files,
     write_samples,
 )
-from ilr_dynamics.regression import file_learning
 from ilr_dynamics.regression import file_samples as samples_in_files
 from ilr_dynamics.regression.shared.map_reduce import OneProcess, aligned_blocks, tree_sum
 

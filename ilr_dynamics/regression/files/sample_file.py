@@ -57,9 +57,8 @@ class SampleFile:
             If the file is not what was written.
         """
         try:
-            # What is not wanted is not read: a page of memory is, and few rows are on it.
-            mode = None if every == 1 else "r"
-            array = np.load(self.path, mmap_mode=mode, allow_pickle=False)
+            # Rows that are not wanted are not read, but for those on the same page of memory.
+            array = np.load(self.path, mmap_mode="r" if every > 1 else None, allow_pickle=False)
         except (OSError, ValueError) as error:
             raise InvalidDataError(f"the samples {self.path} cannot be read: {error}") from error
         shape = self.n_rows, self.n_inputs + self.n_outputs + 1
@@ -79,8 +78,8 @@ class SampleFile:
 
     def write(self, X: FloatArray, Y: FloatArray, weights: FloatArray) -> None:
         """Write arrays of the shapes that `read` returns, in one step."""
-        # A worker that is killed meanwhile, or another with the same part, leaves a whole file. What
-        # can be made again need not have reached the disk (`atomic_writer`): that takes longer.
+        # A worker that is killed meanwhile, or another with the same part, leaves a whole file.
+        # What can be made again need not have reached the disk (`atomic_writer`).
         unfinished = f"{self.path}.{uuid.uuid4().hex}"
         try:
             with open(unfinished, "wb") as file:
@@ -95,7 +94,10 @@ class SampleFile:
 
 
 def write_samples(
-    path: str | os.PathLike[str], X: ArrayLike, Y: ArrayLike, sample_weight: ArrayLike | None = None
+    path: str | os.PathLike[str],
+    X: ArrayLike,
+    Y: ArrayLike,
+    sample_weight: ArrayLike | None = None,
 ) -> SampleFile:
     """
     Write samples to a file, in one step.

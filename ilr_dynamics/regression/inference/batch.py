@@ -142,9 +142,7 @@ class BatchInference(Inference):
         )
 
 
-def _merged(
-    samples: Samples, state: InferenceState, forms: FloatArray
-) -> InferenceState | None:
+def _merged(samples: Samples, state: InferenceState, forms: FloatArray) -> InferenceState | None:
     """State with components merged, None where no merge raises the bound."""
     losses_of = partial(samples.entropy_losses, forms)
     merged_into = merge_components(state.prior, state.total, state.groups, losses_of)

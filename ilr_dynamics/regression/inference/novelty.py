@@ -8,8 +8,8 @@ the component expects farthest out: both squared distances, divided by their dim
 F-distributed. Few components have the input of a sample so near; outputs are compared for those
 alone.
 
-Of samples of what is known as many as that share are novel too, here and there. Each recording of the
-same work would open components for them: only novel samples that have others near them are of
+Of samples of what is known as many as that share are novel too, here and there. Each recording of
+the same work would open components for them: only novel samples that have others near them are of
 something new.
 """
 
@@ -32,8 +32,8 @@ BLOCK_ROWS = 512
 # Pairs of them whose outputs are compared at a time. With 21 inputs each takes five kilobytes, and
 # where components are wide all are near each other: gigabytes for each block of rows.
 BLOCK_PAIRS = 8192
-# Novel samples are in company if those near them, themselves included, weigh this much: a component
-# of one sample is none.
+# Novel samples are in company if those near them, themselves included, weigh this much: a
+# component of one sample is none.
 COMPANY = 2.0
 # Nearest ones that are looked at: they may have small weights.
 N_NEAREST = 32

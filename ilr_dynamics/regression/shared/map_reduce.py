@@ -62,9 +62,7 @@ def sum_of_items(
     return tree_sum(function(item, shared) for item in items)
 
 
-def tree_sum(
-    terms: Iterable[Term], add: Callable[[Term, Term], Term] | None = None
-) -> Term:
+def tree_sum(terms: Iterable[Term], add: Callable[[Term, Term], Term] | None = None) -> Term:
     """
     Sum of at least one term: of the first 2^j and of those that follow, each summed up likewise.
 

@@ -144,4 +144,3 @@ def test_one_sample_alone_has_none():
     assert not has_company(np.zeros((1, 2)), np.ones(1), np.ones(2))[0]
     assert has_company(np.zeros((1, 2)), np.full(1, 2.0), np.ones(2))[0]
     assert has_company(np.zeros((3, 2)), np.ones(3), np.ones(2)).all()
-
