@@ -4,11 +4,11 @@
 A hundred recordings of the same work, learned one after the other: how the model grows.
 
 A simulated arm does eights at three speeds, each time at a slightly different one and recorded
-from another moment on. Each recording updates the model as the node's learner does. The model should
-level off: components_ratio and query_ratio are the numbers of local models, and the times of a
-query, after the last recording over those after the thirtieth. error_rise is by how much the error
-on recordings that are never learned was ever above the least one before, from the tenth recording
-on.
+from another moment on. Each recording updates the model as the node's learner does. The model
+should level off: components_ratio and query_ratio are the numbers of local models, and the times
+of a query, after the last recording over those after the thirtieth. error_rise is by how much the
+error on recordings that are never learned was ever above the least one before, from the tenth
+recording on.
 """
 
 from __future__ import annotations
