@@ -35,7 +35,7 @@ def test_without_overhead_workers_share_the_work(n_workers):
 
 def test_what_is_moved_does_not_depend_on_the_samples():
     moved = {simulated_iteration(CONSTANTS, INSTANT, n, 4).moved for n in (64_000, 4_096_000)}
-    # The request to the cluster and to each worker; three sums to other workers, one to the client.
+    # The request to the cluster and to each worker; three sums to workers, one to the client.
     assert moved == {5 * 1000 + 3 * 700 + 700}
 
 
