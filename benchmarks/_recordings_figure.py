@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,29 +13,28 @@ from matplotlib.figure import Figure
 __all__ = ["draw_growth"]
 
 
-def draw_growth(path: Path, results: Mapping[str, Any]) -> None:
+def draw_growth(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """
-    Draw local models, error and time of a query over the number of recordings.
+    Draw local models and the error on other recordings over the number of recordings.
 
     Parameters
     ----------
     path
         File of the picture.
-    results
-        Rows with recording, components and error; the time of a query by number of recordings.
+    rows
+        One a recording, with recording, components and error.
     """
-    rows, query = results["rows"], results["query"]
     numbers = [row["recording"] for row in rows]
-    figure = Figure(figsize=(7.0, 5.4), layout="constrained")
-    upper, middle, lower = figure.subplots(3, sharex=True)
+    figure = Figure(figsize=(7.0, 4.2), layout="constrained")
+    upper, lower = figure.subplots(2, sharex=True)
     upper.plot(numbers, [row["components"] for row in rows], color="C0")
-    upper.set(
-        ylabel="local models", ylim=(0.0, None), title="The same work, recorded again and again"
-    )
-    middle.plot(numbers, [row["error"] for row in rows], color="C1")
-    middle.set(ylabel="error on others\n[torque scales]", ylim=(0.0, None))
-    lower.plot(list(query), list(query.values()), "o-", color="C2")
+    upper.set(ylabel="local models", ylim=(0.0, None))
+    upper.set_title("The same work, recorded again and again")
+    lower.plot(numbers, [row["error"] for row in rows], color="C1")
     lower.set(
-        ylabel="query [us]", xlabel="recordings learned", ylim=(0.0, None), xlim=(0.0, numbers[-1])
+        ylabel="error on others\n[torque scales]",
+        xlabel="recordings learned",
+        ylim=(0.0, None),
+        xlim=(1, numbers[-1]),
     )
     figure.savefig(path, dpi=110)

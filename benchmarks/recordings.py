@@ -55,7 +55,7 @@ def main() -> None:
     folder = options.kept or new_folder(options, "recordings")
     results = run(options, folder)
     print(table(results))
-    draw_growth(options.figures / "recordings.png", results)
+    draw_growth(options.figures / "recordings.png", results["rows"])
     print(json.dumps({"benchmark": "recordings", **summary(results)}))
 
 
