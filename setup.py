@@ -20,6 +20,12 @@ EXECUTABLES = {
     "report": "cli.report:main",
     "demo": "cli.demo:main",
 }
+COMPILED = (
+    "regression.families._linear_algebra",
+    "regression.inference._expectation",
+    "regression.prediction._mixture",
+    "robot._dynamics",
+)
 
 
 def extension(name):
@@ -28,7 +34,7 @@ def extension(name):
     return Extension(
         f"{PACKAGE}.{name}",
         [f"{path}.c"],
-        depends=glob(f"{path.rpartition('/')[0]}/*.h"),
+        depends=glob(f"{PACKAGE}/**/*.h", recursive=True),
         extra_compile_args=["-std=c11", "-O3", "-fno-trapping-math", "-fno-math-errno"],
     )
 
@@ -43,7 +49,7 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.11",
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
-    ext_modules=[extension("regression.prediction._mixture"), extension("robot._dynamics")],
+    ext_modules=[extension(name) for name in COMPILED],
     package_data={f"{PACKAGE}.robot": ["description/*"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),

@@ -49,7 +49,7 @@ from ilr_dynamics.regression import ILR, SampleFile
 NETWORK = Network(bandwidth=1.25e8, latency=2e-4)
 SIMULATED_ROWS = 10**9
 SIMULATED_WORKERS = (1, 4, 16, 100, 400)
-# Times are of the last iterations: in the first three all components are asked.
+# Times are of the later iterations: the first ones look longer for the components that matter.
 FIRST_TIMED = 3
 
 
@@ -97,7 +97,6 @@ def measured(options: argparse.Namespace, folder: Path) -> tuple[dict[str, Any],
     with open_cluster("local:2") as workers:
         callback, killed = worker_killer(workers, FIRST_TIMED + 1, 0.3 * times[2][-1])
         survivor, _ = learn(files, workers, *sizes, callback)
-    # Of an iteration that asks only the components that matter, as seven of eight do.
     whole = options.rows // FILE_ROWS
     of_files = np.array(watched.durations[1 + FIRST_TIMED][:whole])
     constants = Constants(

@@ -37,8 +37,7 @@ GROWTH = {
     "n_components": [10, 30, 100, 300, 1_000, 3_000],
     "n_inputs": [3, 6, 12, 20, 30, 40],
 }
-# What the other two are meanwhile. Iterations: the first, three that ask all components as the
-# first one does, and as many that do not as follow before the next.
+# What the other two are meanwhile.
 USUAL = {"n_samples": 20_000, "n_components": 300, "n_inputs": 12}
 GROWTH_ITERATIONS = 9
 # Of the update: 15 s at 500 Hz of a figure-eight at a speed between those learned.

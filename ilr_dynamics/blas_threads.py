@@ -12,15 +12,12 @@ little on an idle machine, and makes them several times slower while other progr
 
 from __future__ import annotations
 
-import os
 import threading
 import warnings
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ContextDecorator
 from functools import cache
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 # Imported first, so that the BLAS libraries of both are loaded and found.
 import numpy.linalg  # noqa: F401
@@ -31,10 +28,7 @@ try:
 except ImportError:  # rosdep has no key for it.
     threadpoolctl = None
 
-__all__ = ["map_on_threads", "one_blas_thread"]
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
+__all__ = ["one_blas_thread"]
 
 
 class _OneBlasThread(ContextDecorator):
@@ -69,12 +63,6 @@ class _OneBlasThread(ContextDecorator):
                 self._depth -= entered
                 self._restore()
             raise
-
-    @property
-    def spared(self) -> int:
-        """Number of threads that BLAS has outside; one where no context is entered."""
-        with self._lock:
-            return max(self._before, default=1) if self._depth > 0 else 1
 
     def __exit__(
         self,
@@ -115,32 +103,6 @@ class _OneBlasThread(ContextDecorator):
 
 one_blas_thread = _OneBlasThread()
 """The one such context of this process: ``with one_blas_thread:`` or ``@one_blas_thread``."""
-
-
-def map_on_threads(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """
-    Map a function over items on as many Python threads as BLAS has outside `one_blas_thread`.
-
-    Unlike BLAS's threads, these sleep when they wait. It pays off if an item takes a millisecond
-    or more, nearly all of it in NumPy, which releases the interpreter's lock.
-
-    Parameters
-    ----------
-    function : callable
-        Function of one item.
-    items : sequence
-        Arguments of the function.
-
-    Returns
-    -------
-    list
-        Results in the order of the items; they do not depend on the number of threads.
-    """
-    n_threads = min(one_blas_thread.spared, len(os.sched_getaffinity(0)), len(items))
-    if n_threads < 2:
-        return [function(item) for item in items]
-    with ThreadPoolExecutor(n_threads) as pool:
-        return list(pool.map(function, items))
 
 
 @cache

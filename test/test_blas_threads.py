@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import linecache
-import os
 import subprocess
 import sys
 import threading
@@ -16,7 +15,7 @@ import numpy as np
 import pytest
 import threadpoolctl
 
-from ilr_dynamics.blas_threads import map_on_threads, one_blas_thread
+from ilr_dynamics.blas_threads import one_blas_thread
 from ilr_dynamics.regression import ILR, BatchInference
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
@@ -163,28 +162,6 @@ def test_the_last_to_leave_gives_the_threads_back():
         worker.join()
     assert seen == [{1}]
     assert threads_of_blas() == {2}
-
-
-def test_as_many_threads_as_blas_is_spared_share_the_work_and_not_what_comes_out():
-    items, names = list(range(7)), set()
-    gate = threading.Barrier(2)
-
-    def squared(item):
-        names.add(threading.current_thread().name)
-        if len(os.sched_getaffinity(0)) > 1 and item < 2:
-            gate.wait(timeout=60.0)  # passed by two threads at a time alone
-        return item**2
-
-    with one_blas_thread:
-        assert map_on_threads(squared, items) == [item**2 for item in items]
-    assert len(names) == min(2, len(os.sched_getaffinity(0)))
-
-
-def test_work_stays_on_its_thread_where_blas_has_one_or_nobody_spares_it_threads():
-    own = threading.current_thread()
-    assert map_on_threads(lambda _: threading.current_thread(), [0, 1]) == [own, own]
-    with threadpoolctl.threadpool_limits(1, user_api="blas"), one_blas_thread:
-        assert map_on_threads(lambda _: threading.current_thread(), [0, 1]) == [own, own]
 
 
 def test_a_fit_is_the_same_to_the_bit_whatever_the_number_of_threads():

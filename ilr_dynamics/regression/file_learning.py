@@ -197,5 +197,4 @@ def _assigned(file: SampleFile, seeds: FloatArray) -> FloatArray:
 def _shares(known: Knowledge, samples: FileSamples) -> FloatArray:
     """Statistics (K, p, p) of samples by what is known of the components."""
     posterior = known.prior.posterior(known.statistics, known.groups)
-    forms, names = posterior.expected_log_joint_forms(), np.arange(len(known.groups))
-    return samples.sums(forms, names, of_all=True)[1]
+    return samples.sums(posterior, np.arange(len(known.groups)))[1]

@@ -9,6 +9,7 @@ from scipy.special import digamma, gammaln
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.exceptions import InvalidDataError
+from ilr_dynamics.regression.families import _linear_algebra
 
 __all__ = [
     "cholesky",
@@ -35,14 +36,16 @@ def cholesky(A: FloatArray) -> FloatArray:
     InvalidDataError
         If a matrix is not positive definite: rounding has eaten what the prior adds to the data.
     """
-    try:
-        return np.asarray(np.linalg.cholesky(A), dtype=np.float64)
-    except np.linalg.LinAlgError as error:
+    factors = np.empty(A.shape)
+    p = A.shape[-1]
+    stacked = np.ascontiguousarray(A, dtype=np.float64).reshape(-1, p, p)
+    if not _linear_algebra.cholesky(stacked, factors.reshape(-1, p, p)):
         raise InvalidDataError(
             "a matrix of the model is not positive definite in double precision: the data lie too "
             "many scales from the scaling's location, or the prior's noise_std or input_spread is "
             "too small beside them, or beside the sum of the sample weights"
-        ) from error
+        )
+    return factors
 
 
 def log_determinant(factor: FloatArray) -> FloatArray:
@@ -52,19 +55,10 @@ def log_determinant(factor: FloatArray) -> FloatArray:
 
 
 def inverse_triangular(factor: FloatArray) -> FloatArray:
-    """
-    Inverses of lower triangular matrices (K, p, p), by forward substitution.
-
-    A row at a time for all matrices at once: LAPACK, called for each of many small matrices, takes
-    several times as long, and NumPy's `solve` does not know that they are triangular.
-    """
-    inverse = np.zeros(factor.shape)
-    diagonal = 1.0 / np.diagonal(factor, axis1=1, axis2=2)
-    for i in range(factor.shape[1]):
-        row = factor[:, i : i + 1, :i] @ inverse[:, :i, :i]
-        inverse[:, i, :i] = -diagonal[:, i, None] * row[:, 0]
-        inverse[:, i, i] = diagonal[:, i]
-    return inverse
+    """Inverses of lower triangular matrices (K, p, p)."""
+    inverses = np.empty(factor.shape)
+    _linear_algebra.inverse_triangular(np.ascontiguousarray(factor), inverses)
+    return inverses
 
 
 def inverse_from_cholesky(factor: FloatArray) -> FloatArray:

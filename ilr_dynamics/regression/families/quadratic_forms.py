@@ -6,12 +6,9 @@ Quadratic forms and scatter matrices as plain matrix products.
 Everything the model asks of a sample is quadratic in the extended sample z = [x, features, 1, y]:
 each expected log-likelihood is a form z' Q_k z and each sufficient statistic a scatter
 sum r z z'. With F holding the products z_i z_j (i <= j) of every sample, one row a sample, both
-become matrix products over all components at once,
+are matrix products over all components at once,
 
-.. math:: \log\rho = F\,W^\top, \qquad S = R^\top F,
-
-which is what makes one variational iteration cheap: two calls of BLAS instead of loops over
-components.
+.. math:: \log\rho = F\,W^\top, \qquad S = R^\top F.
 """
 
 from __future__ import annotations

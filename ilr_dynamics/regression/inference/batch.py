@@ -9,9 +9,7 @@ responsibilities, and the bound collapses to
 .. math::
     L = \sum_n w_n H(r_n) + \log p(X, Y, \text{labels with statistics } S),
 
-the entropy of the responsibilities plus the evidence of the statistics. The entropy needs no pass
-over the responsibilities: with log rho = z' Q z, it is
-sum_n w_n log sum_k rho_nk - sum_k <Q_k, S_k>.
+the entropy of the responsibilities plus the evidence of the statistics.
 """
 
 from __future__ import annotations
@@ -29,13 +27,11 @@ from ilr_dynamics.regression.inference.merging import merge_components
 from ilr_dynamics.regression.inference.samples import Samples
 from ilr_dynamics.regression.inference.scale_steps import ScaleSteps
 from ilr_dynamics.regression.inference.state import InferenceResult, InferenceState
+from ilr_dynamics.regression.mixture.mixture import MixturePosterior
 from ilr_dynamics.regression.shared.validation import check_choice
 
 __all__ = ["BatchInference"]
 
-# Iterations that ask of all components which samples they have a share in: the first ones, in
-# which most changes, and every so many of the others.
-FIRST_OF_ALL, OF_ALL_INTERVAL = 3, 8
 # Iterations before the scales of the prior follow the data: the first components are still those
 # of the initialisation, far wider or narrower than they will be.
 FIRST_ITERATION_OF_SCALES = 3
@@ -95,17 +91,14 @@ class BatchInference(Inference):
         # Before the bound has settled, not again where none was found.
         may_unite = True
         step_scales = ScaleSteps(self.fit_scales, self.fit_concentration)
-        asks_all = True
         # A switch of NumPy is as good as one of Python.
         merges = self.merge != "held_out" and bool(self.merge)
         state = state.arranged()
         for iteration in range(self.max_iterations):
             if iteration >= FIRST_ITERATION_OF_SCALES:
                 state = step_scales(state, growth)
-            forms = state.posterior.expected_log_joint_forms()
-            asks_all |= iteration < FIRST_OF_ALL or iteration % OF_ALL_INTERVAL == 0
-            log_normalizer, new = samples.sums(forms, state.names, of_all=asks_all)
-            entropy = log_normalizer - float(np.vdot(forms, new))
+            posterior = state.posterior
+            entropy, new = samples.sums(posterior, state.names)
             learned = replace(state, new=new)
             # Sorted at once, so that the posterior in the bound is that of the next iteration.
             state = learned.arranged()
@@ -115,17 +108,12 @@ class BatchInference(Inference):
             if iteration > 0:
                 growth = (bounds[-1] - bounds[-2]) / total_weight
             if iteration <= FIRST_ITERATION_OF_SCALES:
-                asks_all = False
                 continue
             settled = growth <= self.tolerance
-            if settled and not asks_all:
-                # Components that were left out may have more to say by now.
-                asks_all = True
-                continue
             moved = None
             if merges and (settled or iteration % MERGE_INTERVAL == 0):
-                # Not yet in the new order: that of the forms.
-                moved = _merged(samples, learned, forms)
+                # Not yet in the new order: that of the posterior.
+                moved = _merged(samples, learned, posterior)
             early = may_unite and not merges and growth <= UNION_GROWTH
             if moved is None and (settled or early):
                 # Late, because tied components no longer change their widths one by one.
@@ -135,15 +123,16 @@ class BatchInference(Inference):
                 converged = True
                 break
             state = state if moved is None else moved.arranged()
-            asks_all = moved is not None
         state = state.fully_united()
         return InferenceResult(
             state.prior, state.total, state.groups, np.asarray(bounds), converged, growth
         )
 
 
-def _merged(samples: Samples, state: InferenceState, forms: FloatArray) -> InferenceState | None:
+def _merged(
+    samples: Samples, state: InferenceState, posterior: MixturePosterior
+) -> InferenceState | None:
     """State with components merged, None where no merge raises the bound."""
-    losses_of = partial(samples.entropy_losses, forms)
+    losses_of = partial(samples.entropy_losses, posterior.expected_log_joint_forms())
     merged_into = merge_components(state.prior, state.total, state.groups, losses_of)
     return None if merged_into is None else state.merged(merged_into)

@@ -66,7 +66,7 @@ class Inference(ParameterGroup, ABC):
             reached = "had none before it to compare its lower bound with"
             expected = f"expected two that differ by at most {self.tolerance:g} nats a sample"
         elif abs(result.growth) <= self.tolerance:
-            expected = "expected as little of the next ones, which look at all components anew"
+            expected = "expected as little once scales have moved and no merge is left"
         return (
             f"inference ended at its last iteration, number {self.max_iterations}, which "
             f"{reached}; {expected}: raise max_iterations, lower n_components, or raise tolerance "

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from scipy.sparse import csc_array
 from scipy.special import xlogy
 
 from ilr_dynamics.arrays import FloatArray, IndexArray
@@ -24,8 +25,10 @@ from ilr_dynamics.regression.mixture.pairs import best_disjoint, merged, neighbo
 
 __all__ = ["entropy_losses", "merge_components"]
 
-# Rows worked on at a time: bounds the memory of arrays over (rows, pairs).
+# Rows worked on at a time: bounds the memory of arrays over (rows, components).
 BLOCK_ROWS = 1024
+# As in the E-step.
+NEGLIGIBLE_LOG_SHARE = -40.0
 
 
 def merge_components(
@@ -98,13 +101,21 @@ def entropy_losses(
     """
     coefficients = form_coefficients(forms)
     losses = np.zeros(pairs.shape[0])
+
+    def sums(r: csc_array, weights: FloatArray) -> FloatArray:
+        r.data = xlogy(r.data, r.data)
+        return np.asarray(weights @ r)
+
     for start in range(0, Z.shape[0], BLOCK_ROWS):
-        log_rho = pairwise_products(Z[start : start + BLOCK_ROWS]) @ coefficients.T
+        block = slice(start, start + BLOCK_ROWS)
+        log_rho = pairwise_products(Z[block]) @ coefficients.T
         log_rho -= log_rho.max(axis=1, keepdims=True)
-        r = np.exp(log_rho)
-        r /= r.sum(axis=1, keepdims=True)
+        # Few components have a share of a sample.
+        rows, components = np.nonzero(log_rho > NEGLIGIBLE_LOG_SHARE)
+        share = np.exp(log_rho[rows, components])
+        share /= np.bincount(rows, share)[rows]
+        r = csc_array((share, (rows, components)), log_rho.shape)
         a, b = r[:, pairs[:, 0]], r[:, pairs[:, 1]]
-        losses += weights[start : start + BLOCK_ROWS] @ (
-            xlogy(a + b, a + b) - xlogy(a, a) - xlogy(b, b)
-        )
+        losses += sums(a + b, weights[block])
+        losses -= sums(a, weights[block]) + sums(b, weights[block])
     return losses

@@ -12,6 +12,7 @@ import numpy as np
 from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.regression.inference.expectation import Expectation
 from ilr_dynamics.regression.inference.merging import entropy_losses
+from ilr_dynamics.regression.mixture.mixture import MixturePosterior
 
 __all__ = ["ArraySamples", "Samples"]
 
@@ -33,9 +34,9 @@ class Samples(ABC):
 
     @abstractmethod
     def sums(
-        self, forms: FloatArray, names: IndexArray, *, of_all: bool
+        self, posterior: MixturePosterior, names: IndexArray
     ) -> tuple[float, FloatArray]:
-        """E-step (`Expectation`); the first one asks of all components in any case."""
+        """E-step: entropy of the responsibilities and statistics (K, p, p), as `Expectation`."""
 
     @abstractmethod
     def entropy_losses(self, forms: FloatArray, pairs: IndexArray) -> FloatArray:
@@ -71,12 +72,12 @@ class ArraySamples(Samples):
         self._expectation: Expectation | None = None
 
     def sums(
-        self, forms: FloatArray, names: IndexArray, *, of_all: bool
+        self, posterior: MixturePosterior, names: IndexArray
     ) -> tuple[float, FloatArray]:
         """As `Samples.sums`."""
         if self._expectation is None:
             self._expectation = Expectation(self._Z, self._weights, self._n_inputs)
-        return self._expectation(forms, names, of_all=of_all)
+        return self._expectation(posterior, names)
 
     def entropy_losses(self, forms: FloatArray, pairs: IndexArray) -> FloatArray:
         """As `Samples.entropy_losses`."""

@@ -78,15 +78,13 @@ class StochasticInference(Inference):
         for completed in range(self.max_iterations - 1):
             estimates = []
             for batch in samples.batches(n_batches, generator):
-                forms = state.posterior.expected_log_joint_forms()
                 share = total_weight / batch.total_weight
-                log_normalizer, of_batch = batch.sums(forms, state.names, of_all=True)
-                entropy = share * (log_normalizer - float(np.vdot(forms, of_batch)))
+                entropy, of_batch = batch.sums(state.posterior, state.names)
                 # With all samples in one batch there is nothing to average over.
                 step = self.step(step_index) if n_batches > 1 else 1.0
                 new = (1.0 - step) * state.new + step * share * of_batch
                 state = replace(state, new=new).arranged()
-                estimates.append(entropy + state.log_evidence() - state.constant)
+                estimates.append(share * entropy + state.log_evidence() - state.constant)
                 step_index += 1
             state = state.with_scales_refitted(
                 self.fit_scales, self.fit_concentration

@@ -60,24 +60,35 @@ class MixturePosterior:
     expected_log_weights: FloatArray
     log_expected_weights: FloatArray
 
-    def expected_log_joint_forms(self) -> FloatArray:
+    def expected_log_joint(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """
-        Matrices Q (K, p, p) with log rho_nk = z_n' Q_k z_n (E-step of the paper's appendix).
+        Find roots with log rho_nk = c_k - (|W_k [x_n, 1]|^2 + |V_k z_n|^2) / 2 (E-step).
 
         log rho_nk = E[log pi_k] + E[log N(x_n | k)] + E[log N(y_n | x_n, k)].
+
+        Returns
+        -------
+        c : (K,)
+        W : (K, m, m + 1)
+        V : (K, p, p)
         """
-        of_outputs, output_constants = self.regression.expected_log_likelihoods()
-        of_inputs, input_constants = self.region.expected_log_likelihoods()
+        V, output_constants = self.regression.expected_log_likelihoods()
+        W, input_constants = self.region.expected_log_likelihoods()
+        return self.expected_log_weights + input_constants + output_constants, W, V
+
+    def expected_log_joint_forms(self) -> FloatArray:
+        """Matrices Q (K, p, p) with log rho_nk = z_n' Q_k z_n."""
+        constants, of_inputs, of_outputs = self.expected_log_joint()
         (K, p, _), m = of_outputs.shape, self.region.dimension
         one = self.regression.n_regressors - 1
-        # Both are a constant minus half a squared length, |W z|^2: one product squares both.
+        # One product squares both.
         W = np.zeros((K, p + m, p))
         W[:, :p] = of_outputs
         W[:, p:, :m] = of_inputs[:, :, :m]
         W[:, p:, one] = of_inputs[:, :, m]
         forms = np.swapaxes(W, 1, 2) @ W
         forms *= -0.5
-        forms[:, one, one] += self.expected_log_weights + input_constants + output_constants
+        forms[:, one, one] += constants
         return forms
 
 

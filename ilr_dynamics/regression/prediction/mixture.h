@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-#include "lanes.h"
+#include "../shared/lanes.h"
 
 // Components left out weigh less together, as a share of the mixture. So small because one that has
 // hardly any data is a thousand times less sure than those that know: its variance counts a million

@@ -10,15 +10,6 @@
 
 #include "screening.h"
 
-// The compiler makes what follows twice, and the loader takes what the processor can run: results
-// differ by rounding alone.
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__) && __GNUC__ >= 12 && \
-    !defined(__SANITIZE_ADDRESS__)
-#define CLONES __attribute__((target_clones("default", "arch=x86-64-v3")))
-#else
-#define CLONES
-#endif
-
 // Components whose numbers are asked for before they are needed.
 enum { AHEAD = 4 };
 

@@ -39,9 +39,9 @@ class Problem:
         initial = assignment_statistics(self.Z, self.weights, labels, n_components)
         self.groups = np.arange(n_components)
         order, _ = PRIOR.arrange(initial, self.groups, n_components)
-        self.forms = PRIOR.posterior(initial[order], self.groups).expected_log_joint_forms()
-        expectation = Expectation(self.Z, self.weights, 2)
-        _, self.scatter = expectation(self.forms, self.groups, of_all=True)
+        posterior = PRIOR.posterior(initial[order], self.groups)
+        self.forms = posterior.expected_log_joint_forms()
+        _, self.scatter = Expectation(self.Z, self.weights, 2)(posterior, self.groups)
         log_rho = np.einsum("ni,kij,nj->nk", self.Z, self.forms, self.Z)
         self.responsibilities = np.exp(log_rho - logsumexp(log_rho, axis=1, keepdims=True))
 
@@ -165,9 +165,9 @@ def test_two_copies_of_one_cluster_merge_and_different_ones_do_not(shift, slope,
     Z = extend(np.column_stack([X, np.ones(len(X))]), Y)
     weights = np.ones(len(X))
     scatter = assignment_statistics(Z, weights, labels, 2)
-    forms = prior.posterior(scatter, np.arange(2)).expected_log_joint_forms()
-    _, scatter = Expectation(Z, weights, X.shape[1])(forms, np.arange(2), of_all=True)
-    losses_of = partial(entropy_losses, Z, weights, forms)
+    posterior = prior.posterior(scatter, np.arange(2))
+    _, scatter = Expectation(Z, weights, X.shape[1])(posterior, np.arange(2))
+    losses_of = partial(entropy_losses, Z, weights, posterior.expected_log_joint_forms())
     merged_into = merge_components(prior, scatter, np.arange(2), losses_of)
     if n_left == 2:
         assert merged_into is None

@@ -94,9 +94,7 @@ def test_upper_responsibilities_are_those_of_the_lower_ones_together(seed):
     posterior = problem.prior.posterior(problem.scatter, problem.groups)
     weights = np.random.default_rng(seed).uniform(0.2, 2.0, len(problem.Z))
     expectation = Expectation(problem.Z, weights, problem.prior.n_inputs)
-    _, statistics = expectation(
-        posterior.expected_log_joint_forms(), np.arange(len(problem.groups)), of_all=True
-    )
+    _, statistics = expectation(posterior, np.arange(len(problem.groups)))
     groups, counts = problem.naive_posterior()
     log_weights = naive.expected_log_weights(problem.h, counts)
     logs = [naive.log_responsibilities(groups, log_weights, sample) for sample in problem.samples]

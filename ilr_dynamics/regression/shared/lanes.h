@@ -12,6 +12,14 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
+// The compiler makes functions of this mark twice, and the loader takes what the processor can run.
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__) && __GNUC__ >= 12 && \
+    !defined(__SANITIZE_ADDRESS__)
+#define CLONES __attribute__((target_clones("default", "arch=x86-64-v3")))
+#else
+#define CLONES
+#endif
+
 // Inputs, or components, worked on side by side.
 enum { LANES = 8 };
 // Eight numbers as two vectors: of loops over lanes that add up, GCC makes instructions that shuffle

@@ -1,0 +1,6 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+from ilr_dynamics.arrays import FloatArray
+
+def cholesky(matrices: FloatArray, factors: FloatArray, /) -> bool: ...
+def inverse_triangular(factors: FloatArray, inverses: FloatArray, /) -> None: ...
