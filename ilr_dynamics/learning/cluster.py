@@ -14,7 +14,7 @@ import operator
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -175,24 +175,24 @@ def open_cluster(address: str) -> Iterator[DaskMapper]:
         import distributed
     except ImportError as error:
         raise LearnerError(MISSING) from error
-    if local is None:
-        try:
-            client = distributed.Client(address, timeout=CONNECT_TIMEOUT)
-        except (OSError, ValueError, TimeoutError) as error:
-            raise LearnerError(
-                f"no Dask scheduler answers at {address}; expected one that is running: {error}"
-            ) from error
-        with client:
-            yield DaskMapper(client)
-        return
-    with (
-        distributed.LocalCluster(
-            n_workers=int(local.group(1)),
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    with ExitStack() as stack:
+        if local is None:
+            try:
+                client = distributed.Client(address, timeout=CONNECT_TIMEOUT)
+            except (OSError, ValueError, TimeoutError) as error:
+                raise LearnerError(
+                    f"no Dask scheduler answers at {address}; expected one that is running: {error}"
+                ) from error
+            stack.enter_context(client)
+        else:
+            with _named_failures():
+                workers = distributed.LocalCluster(
+                    n_workers=int(local.group(1)),
+                    threads_per_worker=1,
+                    processes=True,
+                    dashboard_address=None,
+                    silence_logs=logging.CRITICAL,
+                )
+                stack.enter_context(workers)
+                client = stack.enter_context(distributed.Client(workers))
         yield DaskMapper(client)

@@ -21,7 +21,6 @@ from typing import Literal, Self
 
 import numpy as np
 
-from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.regression.inference.inference import Inference, IterationCallback
 from ilr_dynamics.regression.inference.merging import merge_components
 from ilr_dynamics.regression.inference.samples import Samples

@@ -33,9 +33,7 @@ class Samples(ABC):
     total_weight: float
 
     @abstractmethod
-    def sums(
-        self, posterior: MixturePosterior, names: IndexArray
-    ) -> tuple[float, FloatArray]:
+    def sums(self, posterior: MixturePosterior, names: IndexArray) -> tuple[float, FloatArray]:
         """E-step: entropy of the responsibilities and statistics (K, p, p), as `Expectation`."""
 
     @abstractmethod
@@ -71,9 +69,7 @@ class ArraySamples(Samples):
         self._Z, self._weights, self._n_inputs = Z, weights, n_inputs
         self._expectation: Expectation | None = None
 
-    def sums(
-        self, posterior: MixturePosterior, names: IndexArray
-    ) -> tuple[float, FloatArray]:
+    def sums(self, posterior: MixturePosterior, names: IndexArray) -> tuple[float, FloatArray]:
         """As `Samples.sums`."""
         if self._expectation is None:
             self._expectation = Expectation(self._Z, self._weights, self._n_inputs)
