@@ -181,7 +181,7 @@ def open_cluster(address: str) -> Iterator[DaskMapper]:
                 client = distributed.Client(address, timeout=CONNECT_TIMEOUT)
             except (OSError, ValueError, TimeoutError) as error:
                 raise LearnerError(
-                    f"no Dask scheduler answers at {address}; expected one that is running: {error}"
+                    f"no Dask scheduler answers at {address}; expected one that runs: {error}"
                 ) from error
             stack.enter_context(client)
         else:
