@@ -61,7 +61,8 @@ setup(
     ],
     # package.xml names what is needed. Named here too, Pinocchio would have to come from pip.
     install_requires=["setuptools"],
-    extras_require={"test": ["pytest"]},
+    # A cluster for `train --cluster`.
+    extras_require={"test": ["pytest", "distributed"], "cluster": ["distributed>=2024.2"]},
     zip_safe=False,
     entry_points={
         "console_scripts": [

@@ -70,8 +70,8 @@ def test_package_xml_names_what_is_imported():
     package = parse_package(str(ROOT))
     named = {depend.name for depend in (*package.exec_depends, *package.build_depends)}
     imported = _imported(ROOT / "ilr_dynamics") | _imported(ROOT / "launch")
-    # Optional: scikit-learn, whose own tools are met with, and what sets BLAS's threads.
-    imported -= {"ilr_dynamics", "compression", "sklearn", "threadpoolctl"}
+    # Optional: scikit-learn, whose own tools are met with, what sets BLAS's threads, and clusters.
+    imported -= {"ilr_dynamics", "compression", "distributed", "sklearn", "threadpoolctl"}
     assert {KEYS.get(name, name) for name in imported} - named == set()
 
 

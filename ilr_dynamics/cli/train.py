@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from ilr_dynamics.cli.learning_options import (
@@ -17,8 +18,10 @@ from ilr_dynamics.cli.learning_options import (
 from ilr_dynamics.cli.program import run_program
 from ilr_dynamics.cli.progress_bar import ProgressBar
 from ilr_dynamics.cli.table import format_table
-from ilr_dynamics.exceptions import LearnerError, SnapshotError
+from ilr_dynamics.exceptions import InvalidParameterError, LearnerError, SnapshotError
 from ilr_dynamics.learning import LearningReport
+from ilr_dynamics.learning.cluster import open_cluster
+from ilr_dynamics.learning.joint_training import STOCHASTIC, learn_together
 from ilr_dynamics.learning.training import Training, learn_recordings, prepare_training
 
 __all__ = ["main"]
@@ -59,6 +62,18 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="leave out recordings that are not fit to learn, instead of refusing all",
     )
+    parser.add_argument(
+        "--cluster",
+        metavar="ADDRESS|local:N",
+        help="learn all recordings at once, as a new model, with N processes of this machine or "
+        "the Dask cluster whose scheduler has this address",
+    )
+    parser.add_argument(
+        "--stochastic",
+        action="store_true",
+        help="with --cluster: learn by steps from a few files of samples at a time, as it suits "
+        "very many recordings",
+    )
     add_learning_options(parser)
     return parser
 
@@ -68,21 +83,36 @@ def _train(arguments: Sequence[str] | None) -> None:
     output = Path(options.output)
     if not output.parent.is_dir():
         raise SnapshotError(f"there is no folder {output.parent}; expected one for {output.name}")
+    if options.stochastic and not options.cluster:
+        raise InvalidParameterError("--stochastic is for --cluster, which is missing")
+    if options.cluster and options.snapshot:
+        raise InvalidParameterError(
+            f"--cluster learns a new model of all recordings, and updates none; expected no "
+            f"--snapshot, got {options.snapshot}"
+        )
     if settings.robot is not None:
         for text in settings.arm().warnings:
             print(f"train: {text}", file=sys.stderr)
-    with ProgressBar() as progress:
-        training = prepare_training(
-            options.bags,
-            settings,
-            options.snapshot,
-            output.parent,
-            options.accept_worse,
-            progress,
-        )
-    training = _fit_ones(training, options.accept_worse, options.skip_bad)
-    with ProgressBar() as progress:
-        model, report = learn_recordings(training, settings, progress)
+    with open_cluster(options.cluster) if options.cluster else nullcontext() as cluster:
+        with ProgressBar() as progress:
+            training = prepare_training(
+                options.bags,
+                settings,
+                options.snapshot,
+                output.parent,
+                options.accept_worse,
+                progress,
+            )
+        training = _fit_ones(training, options.accept_worse, options.skip_bad)
+        with ProgressBar() as progress:
+            if cluster is None:
+                model, report = learn_recordings(training, settings, progress)
+            else:
+                inference = STOCHASTIC if options.stochastic else None
+                with cluster.samples_folder(output.parent) as folder:
+                    model, report = learn_together(
+                        training, settings, cluster, folder, progress, inference
+                    )
     if report.unsettled:
         print(f"train: {report.unsettled}", file=sys.stderr)
     model.save(output)

@@ -4,6 +4,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from ilr_dynamics.regression.file_learning import fit_files
+from ilr_dynamics.regression.files.sample_file import SampleFile, write_samples
 from ilr_dynamics.regression.former_names import present_class
 from ilr_dynamics.regression.gaussian_process_global_model import GaussianProcessGlobalModel
 from ilr_dynamics.regression.hilr import HILR
@@ -32,12 +34,15 @@ __all__ = [
     "Prediction",
     "Predictor",
     "Prior",
+    "SampleFile",
     "Scaling",
     "StochasticInference",
     "TwoLevelPrior",
     "effective_sample_weights",
+    "fit_files",
     "load_snapshot",
     "register_features",
+    "write_samples",
 ]
 
 # Checkers of types would take every name for one of these.

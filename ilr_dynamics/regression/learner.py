@@ -18,7 +18,7 @@ from ilr_dynamics.regression.inference.initialization import (
     nearest_seed,
 )
 from ilr_dynamics.regression.inference.knowledge import Knowledge
-from ilr_dynamics.regression.inference.novelty import most_probable_component
+from ilr_dynamics.regression.inference.novelty import has_company, most_probable_component
 from ilr_dynamics.regression.inference.past_weight import most_probable_weight
 from ilr_dynamics.regression.inference.residual_statistics import shifted_statistics
 from ilr_dynamics.regression.inference.state import InferenceResult, initial_state
@@ -37,7 +37,7 @@ from ilr_dynamics.regression.units.scaling import Scaling, Standardizer
 from ilr_dynamics.regression.units.spread import SpreadFactors
 from ilr_dynamics.regression.units.transforms import Transforms
 
-__all__ = ["Learner", "calibrated", "held_out_rows"]
+__all__ = ["Learner", "calibrated", "extended", "held_out_rows"]
 
 # A component takes this share of its own samples for novel: about two standard deviations, no
 # farther than a stretch of samples evenly spread reaches.
@@ -66,13 +66,13 @@ class Learner:
     ) -> tuple[Knowledge, InferenceResult]:
         """Learn samples X (n, m), Y (n, d) of these weights (n,) from nothing: batch learning."""
         inference, spread = self._found_on_held_out(X, Y, weights)
-        nothing, Z = self._prepared(X, Y, weights)
+        nothing, Z = self.prepared(X, Y, weights)
         transforms = replace(nothing.transforms, spread=spread)
         learner = replace(self, inference=inference)
         result = learner._infer(Z, weights, nothing, nothing.prior, callback)
         return _known(result, len(X), transforms), result
 
-    def _prepared(
+    def prepared(
         self, X: FloatArray, Y: FloatArray, weights: FloatArray
     ) -> tuple[Knowledge, FloatArray]:
         """Knowledge of no component yet, in units of these samples, and them extended (n, p)."""
@@ -94,7 +94,7 @@ class Learner:
             residual, weights, location, scaling.output_scale, "output"
         )
         transforms = replace(transforms, outputs=outputs)
-        Z = _extended(transforms, X, residual)
+        Z = extended(transforms, X, residual)
         p, m, d = Z.shape[1], X.shape[1], Y.shape[1]
         prior = self.prior.base_distribution(m, p - d - m - 1, d)
         return Knowledge(prior, np.zeros((0, p, p)), np.arange(0), 0, transforms), Z
@@ -113,12 +113,15 @@ class Learner:
         The change is what the samples show to have changed, if that was asked for.
         """
         statistics, transforms, change = self._remembered(known, X, Y, weights)
-        Z = _extended(transforms, X, transforms.residual(X, Y))
-        m, d = known.prior.n_inputs, known.prior.n_outputs
-        stated = self.prior.base_distribution(m, known.prior.n_regressors - m - 1, d)
+        Z = extended(transforms, X, transforms.residual(X, Y))
         before = replace(known, statistics=statistics)
-        result = self._infer(Z, weights, before, stated, callback)
+        result = self._infer(Z, weights, before, self.stated(known.prior), callback)
         return _known(result, known.n_samples + len(X), transforms), result, change
+
+    def stated(self, prior: MixturePrior) -> MixturePrior:
+        """Base distribution as the parameters state it, of the size of another one."""
+        m, d = prior.n_inputs, prior.n_outputs
+        return self.prior.base_distribution(m, prior.n_regressors - m - 1, d)
 
     def _remembered(
         self, known: Knowledge, X: FloatArray, Y: FloatArray, weights: FloatArray
@@ -173,6 +176,7 @@ class Learner:
                 known.prior.predictive(known.statistics, known.groups)
             )
             labels = most_probable_component(mixture, Z[:, :q], Z[:, q:], NOVELTY_LEVEL)
+            self._rejoin_lonely(labels, Z, weights, known, mixture)
         novel = labels >= n_known
         if not np.any(novel):
             return labels, 0
@@ -185,6 +189,23 @@ class Learner:
         )
         labels[novel] = n_known + nearest_seed(inputs, seeds)
         return labels, seeds.shape[0]
+
+    def _rejoin_lonely(
+        self,
+        labels: IndexArray,
+        Z: FloatArray,
+        weights: FloatArray,
+        known: Knowledge,
+        mixture: PredictiveMixture,
+    ) -> None:
+        """Give novel samples without others near them to what is most probable, novel or not."""
+        m, q = known.prior.n_inputs, known.prior.n_regressors
+        novel = np.flatnonzero(labels >= len(known.statistics))
+        if not novel.size:
+            return
+        widths = known.prior.posterior(known.statistics, known.groups).region.median_widths()
+        lonely = novel[~has_company(Z[novel, :m], weights[novel], widths)]
+        labels[lonely] = most_probable_component(mixture, Z[lonely, :q], Z[lonely, q:], 0.0)
 
     def _found_on_held_out(
         self, X: FloatArray, Y: FloatArray, weights: FloatArray
@@ -206,7 +227,7 @@ class Learner:
         held_out = held_out_rows(X.shape[0], self.calibration_share)
         if np.sum(held_out) < MIN_SAMPLES:
             return variants[0], SpreadFactors()
-        nothing, Z = self._prepared(X[~held_out], Y[~held_out], weights[~held_out])
+        nothing, Z = self.prepared(X[~held_out], Y[~held_out], weights[~held_out])
         trials = []
         for inference in variants:
             learner = replace(self, inference=inference)
@@ -261,7 +282,7 @@ def _known(result: InferenceResult, n_samples: int, transforms: Transforms) -> K
     return Knowledge(result.prior, result.scatter, result.groups, n_samples, transforms)
 
 
-def _extended(transforms: Transforms, X: FloatArray, Y: FloatArray) -> FloatArray:
+def extended(transforms: Transforms, X: FloatArray, Y: FloatArray) -> FloatArray:
     """Extended samples (n, p) of inputs and residuals in physical units."""
     U = transforms.regressors(X)
     # What overflows is reported as too large.

@@ -108,6 +108,11 @@ class NormalWishart:
         squared = np.sum(whitened**2, axis=1)
         return float(np.sum(self.dimension / self.kappa + self.dof * squared))
 
+    def median_widths(self) -> FloatArray:
+        """Medians (m,) over the components of the standard deviations of each input."""
+        variances = np.diagonal(self.inverse_scale, axis1=1, axis2=2) / self.dof[:, None]
+        return np.asarray(np.sqrt(np.median(variances, axis=0)))
+
     def log_normalizer(self) -> FloatArray:
         """Log of the integral (K,) of the unnormalised density, constants that cancel left out."""
         m = self.dimension

@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, Self
 
 import numpy as np
 
-from ilr_dynamics.arrays import FloatArray
-from ilr_dynamics.regression.inference.expectation import Expectation
 from ilr_dynamics.regression.inference.inference import Inference, IterationCallback
 from ilr_dynamics.regression.inference.merging import merge_components
+from ilr_dynamics.regression.inference.samples import Samples
 from ilr_dynamics.regression.inference.scale_steps import ScaleSteps
 from ilr_dynamics.regression.inference.state import InferenceResult, InferenceState
 from ilr_dynamics.regression.mixture.mixture import MixturePosterior
@@ -76,22 +76,20 @@ class BatchInference(Inference):
             return (self,)
         return replace(self, merge=False), replace(self, merge=True)
 
-    def run(
+    def ascend(
         self,
-        Z: FloatArray,
-        weights: FloatArray,
+        samples: Samples,
         state: InferenceState,
         generator: np.random.Generator,
         callback: IterationCallback | None = None,
     ) -> InferenceResult:
-        """As `Inference.run`."""
-        total_weight = float(np.sum(weights))
+        """As `Inference.ascend`."""
+        total_weight = samples.total_weight
         bounds: list[float] = []
         converged, growth = False, math.nan
         # Before the bound has settled, not again where none was found.
         may_unite = True
         step_scales = ScaleSteps(self.fit_scales, self.fit_concentration)
-        expectation = Expectation(Z, weights, state.prior.n_inputs)
         # A switch of NumPy is as good as one of Python.
         merges = self.merge != "held_out" and bool(self.merge)
         state = state.arranged()
@@ -99,7 +97,7 @@ class BatchInference(Inference):
             if iteration >= FIRST_ITERATION_OF_SCALES:
                 state = step_scales(state, growth)
             posterior = state.posterior
-            entropy, new = expectation(posterior, state.names)
+            entropy, new = samples.sums(posterior, state.names)
             learned = replace(state, new=new)
             # Sorted at once, so that the posterior in the bound is that of the next iteration.
             state = learned.arranged()
@@ -114,7 +112,7 @@ class BatchInference(Inference):
             moved = None
             if merges and (settled or iteration % MERGE_INTERVAL == 0):
                 # Not yet in the new order: that of the posterior.
-                moved = _merged(Z, weights, learned, posterior)
+                moved = _merged(samples, learned, posterior)
             early = may_unite and not merges and growth <= UNION_GROWTH
             if moved is None and (settled or early):
                 # Late, because tied components no longer change their widths one by one.
@@ -131,9 +129,9 @@ class BatchInference(Inference):
 
 
 def _merged(
-    Z: FloatArray, weights: FloatArray, state: InferenceState, posterior: MixturePosterior
+    samples: Samples, state: InferenceState, posterior: MixturePosterior
 ) -> InferenceState | None:
     """State with components merged, None where no merge raises the bound."""
-    forms = posterior.expected_log_joint_forms()
-    merged_into = merge_components(state.prior, state.total, state.groups, Z, weights, forms)
+    losses_of = partial(samples.entropy_losses, posterior.expected_log_joint_forms())
+    merged_into = merge_components(state.prior, state.total, state.groups, losses_of)
     return None if merged_into is None else state.merged(merged_into)

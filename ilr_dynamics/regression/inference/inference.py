@@ -12,6 +12,7 @@ from typing import Self
 import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
+from ilr_dynamics.regression.inference.samples import ArraySamples, Samples
 from ilr_dynamics.regression.inference.state import FitScales, InferenceResult, InferenceState
 from ilr_dynamics.regression.shared.parameter_group import ParameterGroup
 from ilr_dynamics.regression.shared.validation import check_choice, check_integer, check_real
@@ -76,7 +77,6 @@ class Inference(ParameterGroup, ABC):
         """Schemes among which samples held out shall choose; the first, where none are."""
         return (self,)
 
-    @abstractmethod
     def run(
         self,
         Z: FloatArray,
@@ -101,3 +101,15 @@ class Inference(ParameterGroup, ABC):
         callback
             Called with (iteration, max_iterations, bound per unit of weight).
         """
+        samples = ArraySamples(Z, weights, state.prior.n_inputs)
+        return self.ascend(samples, state, generator, callback)
+
+    @abstractmethod
+    def ascend(
+        self,
+        samples: Samples,
+        state: InferenceState,
+        generator: np.random.Generator,
+        callback: IterationCallback | None = None,
+    ) -> InferenceResult:
+        """Do what `run` does with samples that may be anywhere."""

@@ -12,6 +12,8 @@ shared between them,
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.sparse import csc_array
 from scipy.special import xlogy
@@ -21,7 +23,7 @@ from ilr_dynamics.regression.families.quadratic_forms import form_coefficients, 
 from ilr_dynamics.regression.mixture.mixture import MixturePrior
 from ilr_dynamics.regression.mixture.pairs import best_disjoint, merged, neighbours, summed
 
-__all__ = ["merge_components"]
+__all__ = ["entropy_losses", "merge_components"]
 
 # Rows worked on at a time: bounds the memory of arrays over (rows, components).
 BLOCK_ROWS = 1024
@@ -33,9 +35,7 @@ def merge_components(
     prior: MixturePrior,
     scatter: FloatArray,
     groups: IndexArray,
-    Z: FloatArray,
-    weights: FloatArray,
-    forms: FloatArray,
+    losses_of: Callable[[IndexArray], FloatArray],
 ) -> IndexArray | None:
     """
     Find components that are better one than two.
@@ -51,10 +51,9 @@ def merge_components(
         Statistics of all samples.
     groups : (K,)
         Upper component of each.
-    Z, weights : (n, p), (n,)
-        The samples at hand.
-    forms : (K, p, p)
-        Those of the E-step that the statistics come from.
+    losses_of
+        From pairs (n_pairs, 2) to the entropy (n_pairs,) that the samples at hand lose by each,
+        by the E-step that the statistics come from (`entropy_losses`).
 
     Returns
     -------
@@ -63,13 +62,12 @@ def merge_components(
     """
     region = prior.posterior(scatter, groups).region
     # In units of the components' spread, so that all inputs count alike.
-    variances = np.diagonal(region.inverse_scale, axis1=1, axis2=2) / region.dof[:, None]
-    pairs = neighbours(region.mean / np.sqrt(np.median(variances, axis=0)))
+    pairs = neighbours(region.mean / region.median_widths())
     gains = prior.merge_gains(scatter, groups, pairs)
     pairs, gains = pairs[gains > 0.0], gains[gains > 0.0]
     if pairs.size == 0:
         return None
-    losses = _entropy_losses(Z, weights, forms, pairs)
+    losses = losses_of(pairs)
     n_components = scatter.shape[0]
     before = prior.log_evidence(scatter, groups)
 
@@ -82,10 +80,25 @@ def merge_components(
     return best_disjoint(pairs, gains - losses, n_components, joint_gain)
 
 
-def _entropy_losses(
+def entropy_losses(
     Z: FloatArray, weights: FloatArray, forms: FloatArray, pairs: IndexArray
 ) -> FloatArray:
-    """Entropy (n_pairs,) of the responsibilities lost by merging each pair."""
+    """
+    Entropy of the responsibilities lost by merging each pair of components, in nats.
+
+    Parameters
+    ----------
+    Z, weights : (n, p), (n,)
+        Extended samples and their weights.
+    forms : (K, p, p)
+        Those of the E-step.
+    pairs : (n_pairs, 2)
+        Indices of the components.
+
+    Returns
+    -------
+    losses : (n_pairs,)
+    """
     coefficients = form_coefficients(forms)
     losses = np.zeros(pairs.shape[0])
 

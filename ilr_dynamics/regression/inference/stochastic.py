@@ -19,10 +19,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.regression.inference.batch import BatchInference
-from ilr_dynamics.regression.inference.expectation import Expectation
 from ilr_dynamics.regression.inference.inference import Inference, IterationCallback
+from ilr_dynamics.regression.inference.samples import Samples
 from ilr_dynamics.regression.inference.state import InferenceResult, InferenceState
 from ilr_dynamics.regression.shared.validation import check_integer, check_real
 
@@ -62,27 +61,25 @@ class StochasticInference(Inference):
         """Size of step `index` (0, 1, ...), between 0 and 1."""
         return float((index + 1.0 + self.step_delay) ** -self.step_rate)
 
-    def run(
+    def ascend(
         self,
-        Z: FloatArray,
-        weights: FloatArray,
+        samples: Samples,
         state: InferenceState,
         generator: np.random.Generator,
         callback: IterationCallback | None = None,
     ) -> InferenceResult:
-        """As `Inference.run`; the tolerance is for the mean bound of a pass."""
-        total_weight = float(np.sum(weights))
-        n_batches = max(1, round(Z.shape[0] / self.batch_size))
+        """As `Inference.ascend`; the tolerance is for the mean bound of a pass."""
+        total_weight = samples.total_weight
+        n_batches = samples.n_batches(self.batch_size)
         bounds: list[float] = []
         converged, growth = False, math.nan
         step_index = 0
         state = state.arranged()
         for completed in range(self.max_iterations - 1):
             estimates = []
-            for rows in np.array_split(generator.permutation(Z.shape[0]), n_batches):
-                share = total_weight / float(np.sum(weights[rows]))
-                expectation = Expectation(Z[rows], weights[rows], state.prior.n_inputs)
-                entropy, of_batch = expectation(state.posterior, state.names)
+            for batch in samples.batches(n_batches, generator):
+                share = total_weight / batch.total_weight
+                entropy, of_batch = batch.sums(state.posterior, state.names)
                 # With all samples in one batch there is nothing to average over.
                 step = self.step(step_index) if n_batches > 1 else 1.0
                 new = (1.0 - step) * state.new + step * share * of_batch
@@ -101,7 +98,7 @@ class StochasticInference(Inference):
             if converged:
                 break
         last = BatchInference(1, self.tolerance, fit_scales=False)
-        final = last.run(Z, weights, state, generator)
+        final = last.ascend(samples, state, generator)
         return replace(
             final,
             lower_bounds=np.append(bounds, final.lower_bounds),

@@ -1,5 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -9,7 +11,7 @@ from scipy.special import logsumexp, xlogy
 from ilr_dynamics.regression import ILR, BatchInference, Prior
 from ilr_dynamics.regression.inference.expectation import Expectation
 from ilr_dynamics.regression.inference.initialization import assignment_statistics
-from ilr_dynamics.regression.inference.merging import _entropy_losses, merge_components
+from ilr_dynamics.regression.inference.merging import entropy_losses, merge_components
 from ilr_dynamics.regression.mixture.mixture import extend
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -80,7 +82,7 @@ def test_gains_are_differences_of_the_evidence(seed, n_components):
 def test_entropy_losses_are_those_of_the_responsibilities(seed, n_components):
     problem = Problem(seed, n_components)
     pairs = all_pairs(n_components)
-    losses = _entropy_losses(problem.Z, problem.weights, problem.forms, pairs)
+    losses = entropy_losses(problem.Z, problem.weights, problem.forms, pairs)
     r = problem.responsibilities
 
     def entropy(r):
@@ -100,9 +102,9 @@ def test_entropy_losses_are_those_of_the_responsibilities(seed, n_components):
 def test_samples_are_worked_on_in_blocks():
     problem = Problem(3, n=2500)
     pairs = all_pairs(5)
-    whole = _entropy_losses(problem.Z, problem.weights, problem.forms, pairs)
+    whole = entropy_losses(problem.Z, problem.weights, problem.forms, pairs)
     parts = sum(
-        _entropy_losses(problem.Z[rows], problem.weights[rows], problem.forms, pairs)
+        entropy_losses(problem.Z[rows], problem.weights[rows], problem.forms, pairs)
         for rows in np.array_split(np.arange(2500), 7)
     )
     np.testing.assert_allclose(whole, parts, rtol=1e-9)
@@ -114,7 +116,7 @@ def test_a_merge_changes_the_bound_by_gain_minus_loss(seed):
     problem = Problem(seed)
     pairs = all_pairs(5)
     gains = PRIOR.merge_gains(problem.scatter, problem.groups, pairs)
-    gains -= _entropy_losses(problem.Z, problem.weights, problem.forms, pairs)
+    gains -= entropy_losses(problem.Z, problem.weights, problem.forms, pairs)
     before = problem.bound(problem.responsibilities)
     for (first, second), gain in zip(pairs, gains, strict=True):
         after = problem.bound(problem.merged(problem.responsibilities, 1, first, second))
@@ -125,9 +127,8 @@ def test_a_merge_changes_the_bound_by_gain_minus_loss(seed):
 @given(SEEDS)
 def test_the_merges_chosen_raise_the_bound(seed):
     problem = Problem(seed, n_components=6)
-    merged_into = merge_components(
-        PRIOR, problem.scatter, problem.groups, problem.Z, problem.weights, problem.forms
-    )
+    losses_of = partial(entropy_losses, problem.Z, problem.weights, problem.forms)
+    merged_into = merge_components(PRIOR, problem.scatter, problem.groups, losses_of)
     # Components of random labels overlap fully: two are always better one.
     assert merged_into is not None
     after = np.zeros_like(problem.responsibilities)
@@ -165,9 +166,9 @@ def test_two_copies_of_one_cluster_merge_and_different_ones_do_not(shift, slope,
     weights = np.ones(len(X))
     scatter = assignment_statistics(Z, weights, labels, 2)
     posterior = prior.posterior(scatter, np.arange(2))
-    forms = posterior.expected_log_joint_forms()
     _, scatter = Expectation(Z, weights, X.shape[1])(posterior, np.arange(2))
-    merged_into = merge_components(prior, scatter, np.arange(2), Z, weights, forms)
+    losses_of = partial(entropy_losses, Z, weights, posterior.expected_log_joint_forms())
+    merged_into = merge_components(prior, scatter, np.arange(2), losses_of)
     if n_left == 2:
         assert merged_into is None
     else:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Upper components are united, and lower ones merged, where the evidence rises."""
 
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -13,7 +14,7 @@ from scipy.optimize import brentq
 from scipy.special import xlogy
 
 from ilr_dynamics.regression import Prior
-from ilr_dynamics.regression.inference.merging import merge_components
+from ilr_dynamics.regression.inference.merging import entropy_losses, merge_components
 from ilr_dynamics.regression.mixture.hierarchy import HierarchicalPrior
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -137,7 +138,8 @@ def test_two_pairs_of_lower_components_are_not_merged_where_only_one_is_a_gain(
     scatter = barely_alike(lambda S, pair: gain(S, [[0, 0, 2, 3], [0, 1, 2, 2]][pair]))
     assert gain(scatter, [0, 0, 2, 2]) < 0.0
     Z, equal_shares = np.ones((n_shared, 3)), np.zeros((4, 3, 3))
-    found = merge_components(prior, scatter, apart, Z, np.ones(n_shared), equal_shares)
+    losses_of = partial(entropy_losses, Z, np.ones(n_shared), equal_shares)
+    found = merge_components(prior, scatter, apart, losses_of)
     assert gain(scatter, found) > 0.0
 
 
@@ -163,7 +165,8 @@ def test_components_are_merged_if_and_only_if_evidence_and_entropy_rise(seed, ov
         merged, groups = united(r, np.arange(3), first, second)
         after = problem.evidence(weights[:, None] * merged, groups) + entropy(merged)
         gains.append(after - before)
-    found = merge_components(problem.prior, scatter, np.arange(3), Z, weights, forms)
+    losses_of = partial(entropy_losses, Z, weights, forms)
+    found = merge_components(problem.prior, scatter, np.arange(3), losses_of)
     if max(gains) < 1e-6:
         assert found is None
     else:

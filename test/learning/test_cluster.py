@@ -1,0 +1,158 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Learning by a Dask cluster of processes: the model of one process, also if one is killed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ilr_dynamics.cli.train import main
+from ilr_dynamics.exceptions import InvalidParameterError, LearnerError
+from ilr_dynamics.learning import cluster, prior
+from ilr_dynamics.learning.cluster import open_cluster
+from ilr_dynamics.learning.joint_training import STOCHASTIC, learn_together
+from ilr_dynamics.learning.training import prepare_training
+from ilr_dynamics.regression import ILR, BatchInference, fit_files, load_snapshot, write_samples
+from ilr_dynamics.regression.shared.map_reduce import OneProcess
+
+
+@pytest.fixture(scope="module")
+def workers():
+    pytest.importorskip(
+        "distributed", reason="distributed is not installed (pip install distributed)"
+    )
+    with open_cluster("local:2") as mapper:
+        yield mapper
+
+
+@pytest.fixture(scope="module")
+def recorded(record_motion, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    for name, amplitude in (("run1", 0.4), ("run2", 0.8), ("run3", 0.6)):
+        shutil.move(record_motion(amplitude, n_states=400), folder / name)
+    return folder
+
+
+def test_a_worker_that_is_killed_changes_nothing(workers, tmp_path):
+    generator = np.random.default_rng(0)
+    X = generator.uniform(-2.0, 2.0, (3000, 3))
+    Y = np.sin(X[:, :2] * X[:, 1:])
+    files = [write_samples(tmp_path / f"{k}.npy", X[k::12], Y[k::12]) for k in range(12)]
+    first, _ = before = list(workers.client.run(os.getpid).values())
+    killed = []
+
+    def kill(iteration, max_iterations, bound):
+        if iteration == 4:
+            killed.append(threading.Timer(0.02, os.kill, (first, signal.SIGKILL)))
+            killed[0].start()
+
+    def learn(mapper, callback=None):
+        model = ILR(30, inference=BatchInference(9))
+        return fit_files(model, files, mapper=mapper, callback=callback)
+
+    found, expected = learn(workers, kill), learn(OneProcess())
+    killed[0].join()
+    np.testing.assert_array_equal(found.lower_bounds_, expected.lower_bounds_)
+    np.testing.assert_allclose(found.predict(X), expected.predict(X), rtol=1e-8, atol=1e-12)
+    assert first in before and first not in workers.client.run(os.getpid).values()
+
+
+@pytest.mark.parametrize("stochastic", [False, True], ids=["batch", "stochastic"])
+def test_train_with_a_cluster_learns_what_one_process_learns(
+    workers, recorded, arm_settings, tmp_path, capsys, monkeypatch, stochastic
+):
+    # Some iterations tell as much as all.
+    monkeypatch.setattr(prior, "INFERENCE", replace(prior.INFERENCE, max_iterations=5))
+    few = replace(STOCHASTIC, max_iterations=3)
+    monkeypatch.setattr("ilr_dynamics.cli.train.STOCHASTIC", few)
+    output, samples = tmp_path / "model.npz", tmp_path / "samples"
+    samples.mkdir()
+    arm = ["--joints", *arm_settings.joint_names, "--components", "6", "--sample-rate", "0"]
+    more = ["--stochastic"] if stochastic else []
+    address = workers.client.scheduler.address
+    assert main([str(recorded), "-o", str(output), *arm, "--cluster", address, *more]) == 0
+    shown = capsys.readouterr().out
+    uris = [str(recorded / name) for name in ("run1", "run2", "run3")]
+    assert all(uri in shown for uri in uris)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.npz", "samples"]
+    settings = replace(arm_settings, model={**arm_settings.model, "n_components": 6})
+    training = prepare_training([str(recorded)], settings, None, tmp_path)
+    model, report = learn_together(
+        training,
+        settings,
+        OneProcess(),
+        samples,
+        inference=few if stochastic else None,
+    )
+    found = load_snapshot(output)
+    np.testing.assert_array_equal(found.statistics_, model.statistics_)
+    assert found.metadata_ == model.metadata_ and model.metadata_["recordings"] == uris
+    assert report.samples_used == found.n_samples_ == sum(c.n_samples for c in training.candidates)
+    # What a model has learned at once it does not learn again.
+    with pytest.raises(LearnerError, match="has learned .* already"):
+        prepare_training([str(recorded / "run2")], settings, output, tmp_path)
+    # On the newest tenths, which the first model has not seen.
+    scale = np.std(np.concatenate([c.samples.Y for c in training.candidates if c.samples]), axis=0)
+    assert np.all(np.sqrt(report.error_after) < 0.2 * scale)
+
+
+def test_a_folder_that_workers_do_not_see_is_named(workers, tmp_path):
+    with workers.samples_folder(tmp_path) as folder:
+        assert folder.parent == tmp_path
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    # The same name leads each process to a folder of its own, or to none.
+    private = Path(f"/proc/self/fd/{descriptor}")
+    with (
+        pytest.raises(LearnerError, match=f"tcp.* do not see the folder {private}"),
+        workers.samples_folder(private),
+    ):
+        pass
+    os.close(descriptor)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_errors_of_workers_are_told(workers):
+    def fail(item, shared):
+        raise shared(f"item {item} is bad")
+
+    with pytest.raises(InvalidParameterError, match="item 3 is bad"):
+        workers.map(fail, [3], InvalidParameterError)
+    with pytest.raises(LearnerError, match=r"cluster failed: ZeroDivisionError: item 3 is bad"):
+        workers.sum(fail, [3], ZeroDivisionError)
+
+
+@pytest.mark.parametrize("address", ["local", "local:", "local:0", "local:-1", "local:two", " "])
+def test_a_cluster_that_is_none_is_refused(address):
+    with pytest.raises(InvalidParameterError, match="expected local:N"), open_cluster(address):
+        pass
+
+
+def test_a_scheduler_that_does_not_answer_is_named(workers, monkeypatch):
+    monkeypatch.setattr(cluster, "CONNECT_TIMEOUT", 0.3)
+    address = "tcp://127.0.0.1:1"
+    answers = pytest.raises(LearnerError, match=f"no Dask scheduler answers at {address}")
+    with answers, open_cluster(address):
+        pass
+
+
+def test_without_distributed_train_says_what_to_install(recorded, tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    arguments = [str(recorded), "-o", str(tmp_path / "model.npz"), "--joints", "j1", "j2"]
+    assert main([*arguments, "--cluster", "local:2"]) == 1
+    assert "pip install distributed" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+    for more, text in (
+        (["--stochastic"], "--stochastic is for --cluster"),
+        (["--cluster", "local:2", "--snapshot", "old.npz"], "expected no --snapshot, got old.npz"),
+    ):
+        assert main([*arguments, *more]) == 1
+        assert text in capsys.readouterr().err
