@@ -18,7 +18,7 @@ from ilr_dynamics.regression.inference.initialization import (
     nearest_seed,
 )
 from ilr_dynamics.regression.inference.knowledge import Knowledge
-from ilr_dynamics.regression.inference.novelty import has_company, most_probable_component
+from ilr_dynamics.regression.inference.novelty import most_probable_component
 from ilr_dynamics.regression.inference.past_weight import most_probable_weight
 from ilr_dynamics.regression.inference.residual_statistics import shifted_statistics
 from ilr_dynamics.regression.inference.state import InferenceResult, initial_state
@@ -176,7 +176,6 @@ class Learner:
                 known.prior.predictive(known.statistics, known.groups)
             )
             labels = most_probable_component(mixture, Z[:, :q], Z[:, q:], NOVELTY_LEVEL)
-            self._rejoin_lonely(labels, Z, weights, known, mixture)
         novel = labels >= n_known
         if not np.any(novel):
             return labels, 0
@@ -189,23 +188,6 @@ class Learner:
         )
         labels[novel] = n_known + nearest_seed(inputs, seeds)
         return labels, seeds.shape[0]
-
-    def _rejoin_lonely(
-        self,
-        labels: IndexArray,
-        Z: FloatArray,
-        weights: FloatArray,
-        known: Knowledge,
-        mixture: PredictiveMixture,
-    ) -> None:
-        """Give novel samples without others near them to what is most probable, novel or not."""
-        m, q = known.prior.n_inputs, known.prior.n_regressors
-        novel = np.flatnonzero(labels >= len(known.statistics))
-        if not novel.size:
-            return
-        widths = known.prior.posterior(known.statistics, known.groups).region.median_widths()
-        lonely = novel[~has_company(Z[novel, :m], weights[novel], widths)]
-        labels[lonely] = most_probable_component(mixture, Z[lonely, :q], Z[lonely, q:], 0.0)
 
     def _found_on_held_out(
         self, X: FloatArray, Y: FloatArray, weights: FloatArray

@@ -145,21 +145,6 @@ def test_samples_begin_in_the_most_probable_component_to_which_they_are_not_nove
     assert n_opened == 0
 
 
-def test_a_sample_far_out_opens_a_component_if_it_is_not_alone(two_lines):
-    # Each component has such samples, one here and one there: of known work none opens one.
-    known = np.array([[-5.0], [5.0], [-7.3]])
-    relation = np.where(known < 0.0, known, -2.0 * known)
-    labels, n_opened = initial_labels(two_lines, known, relation)
-    np.testing.assert_array_equal(labels, [0, 1, 0])
-    assert n_opened == 0
-    near = np.array([[-7.3], [-7.4]])
-    labels, n_opened = initial_labels(two_lines, near, near)
-    assert np.all(labels >= 2) and n_opened >= 1
-    # A stranger does so alone.
-    labels, n_opened = initial_labels(two_lines, np.array([[40.0]]), np.array([[0.0]]))
-    assert labels[0] == 2 and n_opened == 1
-
-
 @pytest.mark.parametrize(
     ("x", "y"), [(-5.0, -4.0), (-8.5, -8.5), (5.0, -5.0), (0.0, 0.0)], ids=str
 )

@@ -7,36 +7,26 @@ A sample is novel to a component if its input or its output lies among the share
 the component expects farthest out: both squared distances, divided by their dimensions, are
 F-distributed. Few components have the input of a sample so near; outputs are compared for those
 alone.
-
-Of samples of what is known as many as that share are novel too, here and there. Each recording of
-the same work would open components for them: only novel samples that have others near them are of
-something new.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial import cKDTree
 from scipy.special import fdtri
 
-from ilr_dynamics.arrays import BoolArray, FloatArray, IndexArray
+from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.regression.families import student_t
 from ilr_dynamics.regression.families.linear_algebra import cholesky, inverse_triangular
 from ilr_dynamics.regression.families.quadratic_forms import pairwise_products
 from ilr_dynamics.regression.prediction.predictive_mixture import PredictiveMixture
 
-__all__ = ["has_company", "most_probable_component"]
+__all__ = ["most_probable_component"]
 
 # Rows worked on at a time: bounds the memory of arrays over (rows, components).
 BLOCK_ROWS = 512
 # Pairs of them whose outputs are compared at a time. With 21 inputs each takes five kilobytes, and
 # where components are wide all are near each other: gigabytes for each block of rows.
 BLOCK_PAIRS = 8192
-# Novel samples are in company if those near them, themselves included, weigh this much: a
-# component of one sample is none.
-COMPANY = 2.0
-# Nearest ones that are looked at: they may have small weights.
-N_NEAREST = 32
 
 
 def most_probable_component(
@@ -82,28 +72,6 @@ def most_probable_component(
         last = np.flatnonzero(np.diff(rows[order], append=-1))
         labels[block] = components[order[last]]
     return labels
-
-
-def has_company(inputs: FloatArray, weights: FloatArray, widths: FloatArray) -> BoolArray:
-    """
-    Whether samples (n,) have others near them, as near as two samples of a component usually are.
-
-    Parameters
-    ----------
-    inputs : (n, m)
-        Of novel samples.
-    weights : (n,)
-        Their weights.
-    widths : (m,)
-        Standard deviations of the inputs of a component.
-    """
-    tree = cKDTree(inputs / widths)
-    # The mean squared distance of two samples of a normal distribution.
-    reach = np.sqrt(2.0 * inputs.shape[1])
-    n_nearest = min(N_NEAREST, len(inputs))
-    _, near = tree.query(tree.data, np.arange(1, n_nearest + 1), distance_upper_bound=reach)
-    # Those that are not there have the index n.
-    return np.asarray(np.append(weights, 0.0)[near].sum(axis=1) >= COMPANY)
 
 
 class _OutputDensities:

@@ -13,7 +13,7 @@ from ilr_dynamics.regression.families import stick_breaking
 from ilr_dynamics.regression.families.matrix_normal_wishart import MatrixNormalWishart
 from ilr_dynamics.regression.families.normal_wishart import NormalWishart
 from ilr_dynamics.regression.inference import novelty
-from ilr_dynamics.regression.inference.novelty import has_company, most_probable_component
+from ilr_dynamics.regression.inference.novelty import most_probable_component
 from ilr_dynamics.regression.mixture.mixture import MixturePosterior
 from ilr_dynamics.regression.prediction.component_predictions import log_output_densities
 from ilr_dynamics.regression.prediction.predictive_mixture import PredictiveMixture
@@ -124,23 +124,3 @@ def test_memory_is_bounded_where_every_component_is_near_every_sample():
     tracemalloc.stop()
     # All 51,712 pairs at once take 230 MB.
     assert peak < 120e6
-
-
-def test_company_is_as_near_as_two_samples_of_a_component(monkeypatch):
-    generator = np.random.default_rng(5)
-    widths = np.array([0.1, 2.0, 0.5])
-    inputs = generator.normal(size=(300, 3)) * widths * generator.choice([0.3, 4.0], (300, 1))
-    weights = generator.uniform(0.1, 1.5, 300)
-    distances = np.sum(((inputs[:, None] - inputs) / widths) ** 2, axis=2)
-    together = (distances <= 2.0 * 3) @ weights
-    # All of the nearest are looked at, or enough of them.
-    monkeypatch.setattr(novelty, "N_NEAREST", 300)
-    np.testing.assert_array_equal(has_company(inputs, weights, widths), together >= 2.0)
-    monkeypatch.setattr(novelty, "N_NEAREST", 32)
-    np.testing.assert_array_equal(has_company(inputs, weights, widths), together >= 2.0)
-
-
-def test_one_sample_alone_has_none():
-    assert not has_company(np.zeros((1, 2)), np.ones(1), np.ones(2))[0]
-    assert has_company(np.zeros((1, 2)), np.full(1, 2.0), np.ones(2))[0]
-    assert has_company(np.zeros((3, 2)), np.ones(3), np.ones(2)).all()
