@@ -75,10 +75,24 @@ def test_free_motion_is_no_contact(arm, told, snapshot):
     assert not any(look.contact for look in free)
 
 
-@pytest.mark.parametrize("torque", ["commanded", "measured"])
-def test_a_push_is_told_with_its_wrench(arm, told, snapshot, torque):
-    assert arm.set_parameters(learning__torque=torque).successful
+def test_a_push_is_told_with_its_wrench_unless_nobody_wants_to_know(arm, told, snapshot):
     listen(arm, told, snapshot)
+    for torque in ("commanded", "measured"):
+        assert arm.set_parameters(learning__torque=torque).successful
+        arm.run(0.2)
+        check_that_a_push_is_told(arm, told, is_measured=torque == "measured")
+    assert arm.set_parameters(external_torque__decimation=0).successful
+    arm.run(0.1)
+    arm.spin(0.2)
+    for found in told.values():
+        found.clear()
+    arm.run(0.4)
+    arm.spin(0.2)
+    assert told == {ExternalTorque: [], WrenchStamped: []}
+
+
+def check_that_a_push_is_told(arm, told, *, is_measured):
+    """With its wrench; a part of the test above."""
     told[ExternalTorque].clear()
     told[WrenchStamped].clear()
     began = arm.time
@@ -89,7 +103,7 @@ def test_a_push_is_told_with_its_wrench(arm, told, snapshot, torque):
     # The stamp is that of the middle of the filter; the newest state in it is later.
     assert began < seconds(first.header.stamp) + first.delay < began + 0.1
     last = found[-1]
-    assert last.contact and last.measured is (torque == "measured")
+    assert last.contact and last.measured is is_measured
     assert list(last.joint_names) == arm.joints
     assert abs(last.torque[0] - PUSH[0]) < last.threshold[0] < PUSH[0]
     assert (np.array(last.std) > 0.0).all() and (np.array(last.threshold) > last.std).all()
@@ -110,13 +124,5 @@ def test_a_push_is_told_with_its_wrench(arm, told, snapshot, torque):
 def test_without_a_learned_model_nothing_is_told(arm, told):
     arm.run(0.5)
     pushed(arm, PUSH, 0.1)
-    arm.spin(0.2)
-    assert told == {ExternalTorque: [], WrenchStamped: []}
-
-
-def test_nothing_is_told_where_that_is_asked_for(arm, told, snapshot):
-    assert arm.set_parameters(external_torque__decimation=0).successful
-    load(arm, snapshot)
-    arm.run(0.4)
     arm.spin(0.2)
     assert told == {ExternalTorque: [], WrenchStamped: []}
