@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
-from _reduction_tree import Constants, Network, simulated_iteration
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+sys.path.insert(0, str(BENCHMARKS))
+from _reduction_tree import Constants, Network, simulated_iteration  # noqa: E402
+
+sys.path.remove(str(BENCHMARKS))
 
 CONSTANTS = Constants(
     file_rows=1000,
