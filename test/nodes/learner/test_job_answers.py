@@ -9,7 +9,7 @@ import pytest
 
 from ilr_dynamics.exceptions import LearnerError
 from ilr_dynamics.learning import LearningReport, Progressed
-from ilr_dynamics.nodes.learner.model_services import MAX_TEXT, check_texts, feedback, fill
+from ilr_dynamics.nodes.learner.job_answers import MAX_TEXT, check_texts, feedback, fill
 from ilr_dynamics_msgs.action import Learn
 from ilr_dynamics_msgs.srv import LoadSnapshot, SaveSnapshot, UpdateModel
 
