@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         Exit code: 0, or 1 after a message on stderr, or 130 if a person interrupted it.
     """
-    interrupted = "interrupted; the same command goes on after what was learned"
+    interrupted = "interrupted; the same command goes on where it was (by a cluster: anew)"
     return run_program("train", _train, arguments, interrupted=interrupted)
 
 
@@ -83,9 +83,9 @@ def _train(arguments: Sequence[str] | None) -> None:
     output = Path(options.output)
     if not output.parent.is_dir():
         raise SnapshotError(f"there is no folder {output.parent}; expected one for {output.name}")
-    if options.stochastic and not options.cluster:
+    if options.stochastic and options.cluster is None:
         raise InvalidParameterError("--stochastic is for --cluster, which is missing")
-    if options.cluster and options.snapshot:
+    if options.cluster is not None and options.snapshot:
         raise InvalidParameterError(
             f"--cluster learns a new model of all recordings, and updates none; expected no "
             f"--snapshot, got {options.snapshot}"
@@ -93,7 +93,7 @@ def _train(arguments: Sequence[str] | None) -> None:
     if settings.robot is not None:
         for text in settings.arm().warnings:
             print(f"train: {text}", file=sys.stderr)
-    with open_cluster(options.cluster) if options.cluster else nullcontext() as cluster:
+    with nullcontext() if options.cluster is None else open_cluster(options.cluster) as cluster:
         with ProgressBar() as progress:
             training = prepare_training(
                 options.bags,
@@ -102,6 +102,7 @@ def _train(arguments: Sequence[str] | None) -> None:
                 output.parent,
                 options.accept_worse,
                 progress,
+                goes_on=cluster is None,
             )
         training = _fit_ones(training, options.accept_worse, options.skip_bad)
         with ProgressBar() as progress:
@@ -116,7 +117,8 @@ def _train(arguments: Sequence[str] | None) -> None:
     if report.unsettled:
         print(f"train: {report.unsettled}", file=sys.stderr)
     model.save(output)
-    training.unfinished.remove()
+    if cluster is None:
+        training.unfinished.remove()
     print(_recordings_table(training, report))
     print()
     print(_error_table(settings.joint_names, report))

@@ -166,7 +166,7 @@ def open_cluster(address: str) -> Iterator[DaskMapper]:
         If the package distributed is missing, or no scheduler answers.
     """
     local = LOCAL.fullmatch(address)
-    if local is None and (address.startswith("local") or not address.strip()):
+    if local is None and (re.match("local(:|$)", address) or not address.strip()):
         raise InvalidParameterError(
             f"the cluster is {address!r}; expected local:N with 1 to 9999 processes, or the "
             "address of a Dask scheduler, as tcp://machine:8786"
@@ -178,12 +178,18 @@ def open_cluster(address: str) -> Iterator[DaskMapper]:
     with ExitStack() as stack:
         if local is None:
             try:
-                client = distributed.Client(address, timeout=CONNECT_TIMEOUT)
-            except (OSError, ValueError, TimeoutError) as error:
+                client = stack.enter_context(distributed.Client(address, timeout=CONNECT_TIMEOUT))
+            # An address of a kind that Dask does not know, or cannot use, is an error of any kind.
+            except Exception as error:
                 raise LearnerError(
                     f"no Dask scheduler answers at {address}; expected one that runs: {error}"
                 ) from error
-            stack.enter_context(client)
+            try:
+                client.wait_for_workers(1, timeout=CONNECT_TIMEOUT)
+            except TimeoutError as error:
+                raise LearnerError(
+                    f"the Dask scheduler at {address} has no workers; expected at least one"
+                ) from error
         else:
             with _named_failures():
                 workers = distributed.LocalCluster(

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
-from ilr_dynamics.exceptions import LearnerError
+from ilr_dynamics.exceptions import LearnerError, RecordingError
 from ilr_dynamics.learning.candidate import Candidate, samples_of
 from ilr_dynamics.learning.learn import NEWEST_SHARE, Progress, ignore_progress
 from ilr_dynamics.learning.learned_recording import LearnedRecording, remember
@@ -92,12 +92,13 @@ def learn_together(
     Raises
     ------
     RecordingError
-        If a recording has changed since it was inspected.
+        If a recording has changed since it was inspected, or not all who compute see it.
     LearnerError
         If there is nothing to learn, or there is a model; if a cluster fails, or the new model
         predicts torques that are not finite.
     """
-    candidates = training.candidates
+    # Not by their names or places: the model does not depend on these.
+    candidates = sorted(training.candidates, key=lambda candidate: candidate.digest)
     if not candidates:
         raise LearnerError("no recording is left to learn from; expected at least one")
     if training.model is not None:
@@ -106,8 +107,11 @@ def learn_together(
     if inference is not None:
         new_model.set_params(inference=inference)
     progress("learning", 0.0, math.nan)
-    # Their samples, where they are in memory, are read again by who writes them.
-    numbered = [(n, replace(c, samples=None)) for n, c in enumerate(candidates)]
+    # Their samples, where they are in memory, are read again by who writes them, wherever it runs.
+    numbered = [
+        (n, replace(c, samples=None, uri=str(Path(c.uri).expanduser().absolute())))
+        for n, c in enumerate(candidates)
+    ]
     written = mapper.map(_write_recording, numbered, (settings, folder))
     start = time.perf_counter()
     older = [file for files in written for file in files.older]
@@ -131,7 +135,7 @@ def learn_together(
         raise LearnerError(
             f"the new model's torque errors are {error_after}; expected finite numbers"
         )
-    model.metadata_ = snapshot_metadata(settings, [c.uri for c in candidates])
+    model.metadata_ = snapshot_metadata(settings, [c.uri for c in training.candidates])
     for candidate in candidates:
         path = str(Path(candidate.uri).expanduser().resolve())
         learned = LearnedRecording(path, candidate.n_samples, dict(candidate.rejected), None)
@@ -156,6 +160,11 @@ def _write_recording(
     """Write the samples of a recording to files."""
     number, candidate = item
     settings, folder = given
+    if not Path(candidate.uri).exists():
+        raise RecordingError(
+            f"a process that learns does not see the recording {candidate.uri}; expected "
+            "recordings that all machines of the cluster have under the same name"
+        )
     samples = samples_of(candidate, settings)
     weights = np.ones(samples.n_used)
     if settings.effective_samples:

@@ -109,6 +109,8 @@ def prepare_training(
     folder: Path,
     accept_worse: bool = False,
     progress: Progress = ignore_progress,
+    *,
+    goes_on: bool = True,
 ) -> Training:
     """
     Find and inspect the recordings that a model has not learned yet.
@@ -127,6 +129,8 @@ def prepare_training(
         Whether recordings with errors will be learned.
     progress : Progress
         Callback for progress.
+    goes_on : bool
+        Whether to go on after what an interrupted training has kept.
 
     Returns
     -------
@@ -156,7 +160,7 @@ def prepare_training(
         )
     notes += [f"{uri} is left out, as the model has learned it already" for uri in old]
     unfinished = Unfinished(folder, settings, patterns, snapshot, accept_worse)
-    model = unfinished.load()
+    model = unfinished.load() if goes_on else None
     so_far = {} if model is None else learned_recordings(model.metadata_)
     new = {digest: entry for digest, entry in so_far.items() if digest not in before}
     gone = [entry.path for digest, entry in new.items() if digest not in recordings]

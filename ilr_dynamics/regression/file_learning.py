@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import os
+import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
@@ -89,7 +91,9 @@ def fit_files(
         known, points = learner.prepared(X, Y, weights)
     else:
         known = _of_more_files(start, files, mapper)
-    extended_files = [_beside(file, known) for file in files]
+    # Files of this fit alone, as others may learn from the same ones meanwhile.
+    suffix = f".extended-{uuid.uuid4().hex}"
+    extended_files = [_beside(file, known, suffix) for file in files]
     samples = FileSamples(extended_files, mapper)
     generator = check_random_state(learner.random_state)
     inference, results = learner.inference.variants()[0], []
@@ -131,7 +135,7 @@ def _check(files: Sequence[SampleFile]) -> None:
         raise InvalidDataError(
             f"the samples have numbers of inputs and outputs {sorted(sizes)}; expected one pair"
         )
-    if len({file.path for file in files}) != len(files):
+    if len({os.path.realpath(file.path) for file in files}) != len(files):
         raise InvalidDataError("a file of samples is given twice; expected different ones")
 
 
@@ -139,7 +143,7 @@ def _sketch(
     files: Sequence[SampleFile], mapper: Mapper
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Inputs, outputs and weights of some samples, evenly spaced over all."""
-    every = max(1, sum(file.n_rows for file in files) // SKETCH_ROWS)
+    every = -(-sum(file.n_rows for file in files) // SKETCH_ROWS)
     ends = accumulate(file.n_rows for file in files)
     first = [(file.n_rows - end) % every for file, end in zip(files, ends, strict=True)]
     parts = mapper.map(_some_rows, list(zip(files, first, strict=True)), every)
@@ -172,10 +176,10 @@ def _of_more_files(
     return replace(known, transforms=transforms)
 
 
-def _beside(file: SampleFile, known: Knowledge) -> SampleFile:
+def _beside(file: SampleFile, known: Knowledge, suffix: str) -> SampleFile:
     """File for the extended samples of a file."""
     rest = known.prior.n_regressors - file.n_inputs + file.n_outputs
-    return file.beside(".extended", file.n_inputs, rest)
+    return file.beside(suffix, file.n_inputs, rest)
 
 
 @one_blas_thread

@@ -138,7 +138,7 @@ def test_an_interruption_is_a_line(runs, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("ilr_dynamics.cli.train.learn_recordings", interrupt)
     assert learn_to(tmp_path / "model.npz", runs) == 130
     line = capsys.readouterr().err.splitlines()[-1]
-    assert line == "train: interrupted; the same command goes on after what was learned"
+    assert line == "train: interrupted; the same command goes on where it was (by a cluster: anew)"
 
 
 class Terminal(io.StringIO):

@@ -99,11 +99,11 @@ class DiagnosticsPublisher:
     def _judge(self) -> None:
         """Take the statistics of this round, and find the status of each group."""
         loop = self._loop()
-        self._statuses = {LOOP: (DiagnosticStatus.OK, "not configured")}
+        self._statuses, self._groups = {LOOP: (DiagnosticStatus.OK, "not configured")}, {}
+        self._since, self._until = self._until, time.perf_counter()
         if loop is None:
             return
         report = loop.report
-        self._since, self._until = self._until, time.perf_counter()
         clock = 1e-9 * self._node.get_clock().now().nanoseconds
         lag = report.statistics.lag(clock, self._until)
         self._statistics, state = report.statistics.take(), loop.state

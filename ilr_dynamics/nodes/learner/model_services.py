@@ -149,7 +149,8 @@ class ModelServices:
 
         job = LoadJob(snapshot_uri, str(self._scratch.path), self._configured().settings)
         report = run_job(job, ignore_progress)
-        self._exchange(Predictor.open(Path(report.predictor)), report)
+        self._model = _Model(report.predictor, report.base)
+        self._configured().set_predictor(Predictor.open(Path(report.predictor)), report.snapshot)
         self._log_model(report)
 
     async def _answer(
@@ -244,10 +245,21 @@ class ModelServices:
         Opening and exchanging a large model take longer than a control cycle: joint states are
         answered between the parts.
         """
-        predictor = await _in_turns(Predictor.opening(Path(report.predictor)))
+        before, model = self._model, _Model(report.predictor, report.base)
+        # At once: what is asked for between the parts is asked of the new model.
+        self._model = model
+        try:
+            predictor = await _in_turns(Predictor.opening(Path(report.predictor)))
+        except SnapshotError:
+            self._model = before
+            raise
         await _next_turn()
-        outdated, self._previous = self._previous, self._model
-        self._exchange(predictor, report)
+        if self._model is not model:
+            raise LearnerError(
+                "the model is not in use: the node was cleaned up, or given another, meanwhile"
+            )
+        self._configured().set_predictor(predictor, report.snapshot)
+        outdated, self._previous = self._previous, before
         await _next_turn()
         self._log_model(report)
         # Releasing the disk space of a large model takes longer than a control cycle, also if a
@@ -255,12 +267,6 @@ class ModelServices:
         # is in use. A `Thread` would wait until it runs, without a real-time priority.
         if outdated is not None:
             start_new_thread(_delete, (outdated,))
-
-    def _exchange(self, predictor: Predictor, report: LearningReport) -> None:
-        """Use the model of a report from now on."""
-        use = self._configured()
-        self._model = _Model(report.predictor, report.base)
-        use.set_predictor(predictor, report.snapshot)
 
     def _log_model(self, report: LearningReport) -> None:
         self._log.info(

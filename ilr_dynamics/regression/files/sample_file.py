@@ -57,17 +57,21 @@ class SampleFile:
             If the file is not what was written.
         """
         try:
-            # Rows that are not wanted are not read, but for those on the same page of memory.
-            array = np.load(self.path, mmap_mode="r" if every > 1 else None, allow_pickle=False)
-        except (OSError, ValueError) as error:
+            # Mapped, so that rows that are not wanted, or that the file has not, are not read.
+            array = np.load(self.path, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
             raise InvalidDataError(f"the samples {self.path} cannot be read: {error}") from error
         shape = self.n_rows, self.n_inputs + self.n_outputs + 1
+        if not isinstance(array, np.ndarray):
+            raise InvalidDataError(f"the samples {self.path} are an archive; expected an array")
         if array.shape != shape or array.dtype != np.float64:
             raise InvalidDataError(
                 f"the samples {self.path} are an array of shape {array.shape} and type "
                 f"{array.dtype}; expected {shape} and float64"
             )
         rows = np.array(array[first::every])
+        if not np.all(rows[:, -1] > 0.0):
+            raise InvalidDataError(f"the samples {self.path} have weights that are not positive")
         m = self.n_inputs
         return rows[:, :m], rows[:, m:-1], rows[:, -1]
 

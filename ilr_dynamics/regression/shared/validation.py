@@ -97,6 +97,11 @@ def check_training_data(
         )
     if not np.all(np.isfinite(weights)) or np.any(weights < 0.0) or not np.any(weights > 0.0):
         raise InvalidDataError("sample_weight must be finite, not negative and not all zero")
+    if not np.sum(weights) < MAX_STANDARD_VALUE:
+        raise InvalidDataError(
+            f"sample_weight is {np.sum(weights):.1e} together; expected less than "
+            f"{MAX_STANDARD_VALUE:.0e}"
+        )
     kept = weights > 0.0
     return X[kept], Y[kept], weights[kept]
 
