@@ -63,7 +63,6 @@ def draw_covering(
     for name, rows in sweeps.items():
         experts, errors = ([row[key] for row in rows] for key in ("experts", "new_motion"))
         axes[-1].plot(experts, errors, "o-", ms=3, color=COLOURS[name])
-        axes[-1].set_xscale("log")
         axes[-1].set_title("error on a new motion")
         axes[-1].set_xlabel("experts")
     for axis in axes:
