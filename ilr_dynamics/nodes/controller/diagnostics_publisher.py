@@ -72,6 +72,7 @@ class DiagnosticsPublisher:
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", qos.STATUS)
         self._statistics = LoopStatistics()
         self._since = self._until = time.perf_counter()
+        self._judged = node.get_clock().now().to_msg()
         self._statuses: dict[str, tuple[bytes, str]] = {}
         self._groups: dict[str, dict[str, str]] = {}
         self._parts: Iterator[Callable[[], None]] = iter(())
@@ -101,6 +102,7 @@ class DiagnosticsPublisher:
         loop = self._loop()
         self._statuses, self._groups = {LOOP: (DiagnosticStatus.OK, "not configured")}, {}
         self._since, self._until = self._until, time.perf_counter()
+        self._judged = self._node.get_clock().now().to_msg()
         if loop is None:
             return
         report = loop.report
@@ -142,7 +144,8 @@ class DiagnosticsPublisher:
             self._groups.get(group, {}),
         )
         message = DiagnosticArray(status=[status])
-        message.header.stamp = self._node.get_clock().now().to_msg()
+        # Of what it tells, not of when there was time to tell it.
+        message.header.stamp = self._judged
         self._publisher.publish(message)
 
     def _warn(self, state: LoopState, lag: float | None) -> None:
