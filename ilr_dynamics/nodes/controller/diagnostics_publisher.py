@@ -37,7 +37,7 @@ __all__ = ["DiagnosticsPublisher"]
 # The whole loop last: each round ends with it.
 GROUPS = (JOINT_STATES, MODEL, FIT, LOOP)
 # Time from one part of a round to the next, s.
-PART_PERIOD = 0.01
+PART_PERIOD = 0.02
 
 
 class DiagnosticsPublisher:

@@ -270,7 +270,8 @@ class Bench:
     def publish(self, message: JointTrajectory) -> None:
         """Send a trajectory and let it arrive."""
         self.trajectories.publish(message)
-        self.run(0.05)
+        # Eight turns of what the node does beside answering.
+        self.run(0.08)
 
 
 def stamp(seconds: float) -> Time:
