@@ -16,11 +16,15 @@ from lifecycle_msgs.msg import Transition
 from rclpy.node import Node
 
 from ilr_dynamics.cli.ros_domain import OwnDomain
+from ilr_dynamics.control import JointPath, RigidBodyFeedForward
+from ilr_dynamics.learning import LearningSettings, learn
 from ilr_dynamics.recording import RecordingWriter
+from ilr_dynamics.robot.tool_paths import figure_eight
 
 # Test folders are no packages (--import-mode=importlib), so a shared module is found by its path.
 sys.path.insert(0, str(Path(__file__).parent))
 
+from _simulated_motion import Arm, recorded_samples  # noqa: E402
 from controller_bench import COMMAND, PARAMETERS, Bench, FastExecutor  # noqa: E402
 
 
@@ -72,6 +76,8 @@ class SharedBench:
 
 
 FAILED = pytest.StashKey[bool]()
+# Points of a path, of fifty a second: its start from rest, and more than one eight.
+PART = 400
 
 
 @pytest.hookimpl(wrapper=True)
@@ -142,3 +148,20 @@ def recording(shared_bench, tmp_path_factory):
             )
     bench.restore()
     return str(uri)
+
+
+@pytest.fixture(scope="session")
+def snapshot(tmp_path_factory):
+    """What a learner makes of eight seconds of eights: more than one that knows little."""
+    arm = Arm(seed=0)
+    settings = LearningSettings(
+        arm.description.joint_names, robot="wam4", model={"n_components": 30, "random_state": 0}
+    )
+    # A little faster than the bench's own.
+    whole = arm.joint_path(figure_eight(3.0))
+    path = JointPath(whole.times[:PART], *(field[:PART] for field in whole.fields))
+    controller = arm.controller(RigidBodyFeedForward(arm.model))
+    model, _ = learn(recorded_samples(arm, controller, path), settings)
+    path = tmp_path_factory.mktemp("learned") / "model.npz"
+    model.save(path)
+    return str(path)

@@ -7,8 +7,6 @@ import pytest
 from controller_bench import CYCLE, seconds
 from geometry_msgs.msg import WrenchStamped
 
-from ilr_dynamics.learning import LearningSettings, learn
-from ilr_dynamics.learning.learn import read_samples
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 from ilr_dynamics_msgs.msg import ExternalTorque
@@ -30,18 +28,6 @@ def told(arm):
     yield found
     for subscription in subscriptions:
         arm.node.destroy_subscription(subscription)
-
-
-@pytest.fixture(scope="module")
-def snapshot(recording, tmp_path_factory):
-    """What a learner makes of one eight."""
-    settings = LearningSettings(
-        MODEL.description.joint_names, robot="wam4", model={"n_components": 30}
-    )
-    model, _ = learn(read_samples(recording, settings), settings)
-    path = tmp_path_factory.mktemp("learned") / "model.npz"
-    model.save(path)
-    return str(path)
 
 
 def load(arm, snapshot):
