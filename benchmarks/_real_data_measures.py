@@ -13,9 +13,11 @@ from _real_data_sets import Split
 
 from ilr_dynamics.arrays import FloatArray
 
-__all__ = ["measure", "normalised_error", "rounded", "summary"]
+__all__ = ["SCATTERED", "measure", "normalised_error", "rounded", "summary"]
 
 N_QUERIES = 200
+# Figures whose mean and standard deviation over the seeds are given.
+SCATTERED = ("nmse", "log_density", "coverage", "interval_score", "fit_s", "query_us")
 
 
 def measure(model: Model, split: Split) -> dict[str, object]:
@@ -33,7 +35,7 @@ def measure(model: Model, split: Split) -> dict[str, object]:
     -------
     dict
         Normalised and mean squared error; of models with intervals each output's coverage and
-        their score; the time of the fit and of a query.
+        their score and the log density; the time of the fit and of a query.
     """
     started = time.perf_counter()
     model.fit(split.X, split.Y)
@@ -50,6 +52,9 @@ def measure(model: Model, split: Split) -> dict[str, object]:
         result["coverage"] = coverage(*interval, split.Y_test)
         scores = interval_score(*interval, split.Y_test) / split.Y_test.std(axis=0)
         result["interval_score"] = float(np.mean(scores))
+        # Of outputs in standard deviations of the test set, as the scores are.
+        scaling = float(np.mean(np.log(split.Y_test.std(axis=0))))
+        result["log_density"] = model.log_density(split.X_test, split.Y_test) + scaling
     result["query_us"] = _query_us(model, split.X_test)
     return result
 
@@ -81,15 +86,29 @@ def summary(runs: dict[str, list[dict[str, object]]]) -> dict[str, object]:
     -------
     dict
         By protocol the normalised error, and below their names the other figures by protocol:
-        `coverage` has mean and lowest of the outputs, `coverage_of_outputs` all.
+        `coverage` has mean and lowest of the outputs, `coverage_of_outputs` all;
+        `mean_and_std` has those of each of `SCATTERED`.
     """
-    by_protocol = ("coverage", "coverage_of_outputs", "interval_score", "spread", "mse")
+    by_protocol = (
+        "coverage",
+        "coverage_of_outputs",
+        "interval_score",
+        "spread",
+        "mse",
+        "mean_and_std",
+    )
     figures: dict[str, object] = {name: {} for name in by_protocol}
     for protocol, results in runs.items():
         errors = [result["nmse"] for result in results]
         figures[protocol] = rounded(np.median(errors))
         figures["spread"][protocol] = rounded(np.ptp(errors))
         figures["mse"][protocol] = rounded(np.median([result["mse"] for result in results]))
+        figures["mean_and_std"][protocol] = {
+            name: [rounded(np.mean(values)), rounded(np.std(values))]
+            for name in SCATTERED
+            if name in results[0]
+            for values in [[np.mean(result[name]) for result in results]]
+        }
         if "coverage" in results[0]:
             covered = np.array([result["coverage"] for result in results])
             means_and_lowest = np.median([covered.mean(axis=1), covered.min(axis=1)], axis=1)

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import _peers
 import numpy as np
@@ -26,7 +26,15 @@ from ilr_dynamics.regression import (
 )
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 
-__all__ = ["OURS", "GlobalModelMaker", "Model", "Ours", "global_model_maker", "model_makers"]
+__all__ = [
+    "OURS",
+    "GlobalModelMaker",
+    "Model",
+    "ModelMaker",
+    "Ours",
+    "global_model_maker",
+    "model_makers",
+]
 
 GlobalModelMaker = Callable[[], GlobalModel]
 
@@ -58,8 +66,17 @@ class Model(Protocol):
     def interval(self, X: FloatArray) -> tuple[FloatArray, FloatArray] | None:
         """95 % interval of each output, None if the method has no opinion."""
 
+    def log_density(self, X: FloatArray, Y: FloatArray) -> float | None:
+        """Mean log density of an output, nats; None if the method has no opinion."""
+
     def predict_one(self, x: FloatArray) -> FloatArray:
         """Expected outputs (d,) at one input, as directly as the method allows."""
+
+
+class ModelMaker(Protocol):
+    """Makes a model from a seed and settings, which none of ours takes."""
+
+    def __call__(self, seed: int, **settings: Any) -> Model: ...
 
 
 class Ours:
@@ -84,6 +101,9 @@ class Ours:
     def interval(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         return self._model.predict_interval(X, LEVEL)
 
+    def log_density(self, X: FloatArray, Y: FloatArray) -> float:
+        return float(np.mean(self._model.log_predictive_density(X, Y))) / Y.shape[1]
+
     def predict_one(self, x: FloatArray) -> FloatArray:
         return self._predictor(x)[0]
 
@@ -105,13 +125,22 @@ class Identified:
         return self._model.predict(X).mean
 
     def interval(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        mean, scale = self._mean_and_scale(X)
+        half = t.ppf(0.5 + 0.5 * LEVEL, self._model.dof) * scale
+        return mean - half, mean + half
+
+    def log_density(self, X: FloatArray, Y: FloatArray) -> float:
+        mean, scale = self._mean_and_scale(X)
+        return float(np.mean(t.logpdf(Y, self._model.dof, mean, scale)))
+
+    def _mean_and_scale(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Of Student's distribution of each output."""
         prediction = self._model.predict(X)
         squared = np.diagonal(self._model.noise_shape) * prediction.factor[:, None]
         added = prediction.variance_of_unseen()
         if added is not None:
             squared = squared + (self._model.dof - 2.0) / self._model.dof * added
-        half = t.ppf(0.5 + 0.5 * LEVEL, self._model.dof) * np.sqrt(squared)
-        return prediction.mean - half, prediction.mean + half
+        return prediction.mean, np.sqrt(squared)
 
     def predict_one(self, x: FloatArray) -> FloatArray:
         return self._model.predict(x[None]).mean[0]
@@ -157,6 +186,10 @@ class Peer:
         half = None if std is None else norm.ppf(0.5 + 0.5 * LEVEL) * std
         return None if half is None else (mean - half, mean + half)
 
+    def log_density(self, X: FloatArray, Y: FloatArray) -> float | None:
+        mean, std = self._peer.predict(X)
+        return None if std is None else float(np.mean(norm.logpdf(Y, mean, std)))
+
     def predict_one(self, x: FloatArray) -> FloatArray:
         return self._peer.predict_one(x)
 
@@ -175,7 +208,7 @@ def global_model_maker(data: DataSet, data_dir: Path) -> GlobalModelMaker:
 
 def model_makers(
     data: DataSet, data_dir: Path, names: Sequence[str] | None, effective_samples: bool
-) -> dict[str, Callable[[int], Model]]:
+) -> dict[str, ModelMaker]:
     """
     Models by name, each made from a seed; peers that are not installed are left out.
 
@@ -192,18 +225,20 @@ def model_makers(
     """
     global_model = global_model_maker(data, data_dir)
 
-    def ours(kind: type[ILR] | type[HILR], settings: dict[str, object]) -> Callable[[int], Model]:
-        return lambda seed: Ours(
+    def ours(kind: type[ILR] | type[HILR], settings: dict[str, object]) -> ModelMaker:
+        return lambda seed, **_: Ours(
             kind(**settings, global_model=global_model(), random_state=seed), effective_samples
         )
 
     makers = {name: ours(kind, settings) for name, (kind, settings) in OURS.items()}
     if data.robot is not None:
-        makers["identified"] = lambda seed: Identified(global_model())
+        makers["identified"] = lambda seed, **_: Identified(global_model())
     kernels = SharedKernels()
     for peer in _peers.PEERS:
         if peer.available():
-            makers[peer.name] = lambda seed, peer=peer: Peer(peer(random_state=seed), kernels)
+            makers[peer.name] = lambda seed, peer=peer, **settings: Peer(
+                peer(random_state=seed, **settings), kernels
+            )
         else:
             print(f"real_data: {peer.name} is left out: {peer.unavailable}", file=sys.stderr)
     return {name: make for name, make in makers.items() if names is None or name in names}

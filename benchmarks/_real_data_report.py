@@ -7,12 +7,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from _real_data_measures import SCATTERED
 from _real_data_models import OURS, Model
 from _real_data_sets import Split
 from _real_data_targets import fulfilled
 from matplotlib.figure import Figure
 
-__all__ = ["draw", "print_table"]
+__all__ = ["draw", "print_means", "print_table"]
 
 PROTOCOLS = ("interpolation", "extrapolation")
 # Width of each column of the table.
@@ -41,6 +42,25 @@ def print_table(name: str, models: dict[str, dict[str, object]]) -> None:
             print("".join(f"{title:>{width}}" for title, width in COLUMNS.items()) + "  required")
             for model in rows:
                 print(_row(name, protocol, model, models))
+
+
+def print_means(name: str, models: dict[str, dict[str, object]]) -> None:
+    """Print the mean and the standard deviation over the seeds of each figure, model and set."""
+    for protocol in PROTOCOLS:
+        rows = {
+            model: figures["mean_and_std"][protocol]
+            for model, figures in models.items()
+            if protocol in figures
+        }
+        if rows:
+            print(f"\n{name}, {protocol}: mean (standard deviation) of the seeds")
+            print(f"{'model':>28}" + "".join(f"{figure:>22}" for figure in SCATTERED))
+        for model, row in rows.items():
+            cells = (
+                "{:.4g} ({:.2g})".format(*row[figure]) if figure in row else "-"
+                for figure in SCATTERED
+            )
+            print(f"{model:>28}" + "".join(f"{cell:>22}" for cell in cells))
 
 
 def _row(name: str, protocol: str, model: str, models: dict[str, dict[str, object]]) -> str:

@@ -16,18 +16,23 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
+import _peers
+import numpy as np
+from _peer_search import best_settings
 from _real_data_components import errors_by_components, print_components
 from _real_data_measures import measure, summary
-from _real_data_models import global_model_maker, model_makers
-from _real_data_report import PROTOCOLS, draw, print_table
+from _real_data_models import ModelMaker, global_model_maker, model_makers
+from _real_data_report import PROTOCOLS, draw, print_means, print_table
 from _real_data_sets import REPOSITORY, SETS, Split, add_data_option
 from _real_data_targets import add_best_peers
 from tqdm import tqdm
 
 DETERMINISTIC = ("identified", "linear", "nearest_neighbours")
 # An hour and more with five seeds.
-SLOW = ("gaussian_process", "gpoe", "rbcm", "sparse_variational_gp")
+SLOW = ("gaussian_process", "gpoe", "rbcm", "sparse_variational_gp", "lwpr")
+PEERS = {peer.name: peer for peer in _peers.PEERS}
 
 
 def main() -> int:
@@ -55,23 +60,48 @@ def _measure_set(name: str, options: argparse.Namespace) -> dict[str, object]:
     makers = model_makers(data, options.data_dir, options.models, options.effective_samples)
     models: dict[str, dict[str, object]] = {}
     for model, make in tqdm(makers.items(), desc=name, disable=None):
-        n_seeds = _n_seeds(model, options)
-        models[model] = summary(
-            {
-                protocol: [
-                    measure(make(seed), split)
-                    for seed in tqdm(range(n_seeds), desc=f"{model}, {protocol}", disable=None)
-                ]
-                for protocol, split in splits.items()
-            }
-        )
+        runs = {
+            protocol: _runs(name, protocol, model, make, split, options)
+            for protocol, split in splits.items()
+        }
+        models[model] = summary({protocol: run["results"] for protocol, run in runs.items()})
+        models[model]["settings"] = {protocol: run["settings"] for protocol, run in runs.items()}
     add_best_peers(models)
     print_table(name, models)
+    if options.tries > 1:
+        print_means(name, models)
     if "ilr" in makers and "extrapolation" in splits:
         split, ilr = splits["extrapolation"], makers["ilr"](0)
         ilr.fit(split.X, split.Y)
         draw(split, ilr, options.figures / f"real_data_{name}.png")
     return models
+
+
+def _runs(
+    name: str,
+    protocol: str,
+    model: str,
+    make: ModelMaker,
+    split: Split,
+    options: argparse.Namespace,
+) -> dict[str, Any]:
+    """Settings of a model and what was measured with each seed, or what an earlier run kept."""
+    kept = options.keep and options.keep / f"{name}_{protocol}_{model}.json"
+    if kept and kept.exists():
+        return dict(json.loads(kept.read_text()))
+    settings = {}
+    if options.tries > 1 and model in PEERS:
+        settings = best_settings(PEERS[model], split, protocol, options.tries)
+    n_seeds = _n_seeds(model, options)
+    results = [
+        measure(make(seed, **settings), split)
+        for seed in tqdm(range(n_seeds), desc=f"{model}, {protocol}", disable=None)
+    ]
+    runs = {"settings": settings, "results": results}
+    if kept:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps(runs, default=np.ndarray.tolist))
+    return runs
 
 
 def _splits(name: str, options: argparse.Namespace) -> dict[str, Split]:
@@ -96,6 +126,15 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=3, help="seeds of each model (%(default)s)")
     parser.add_argument(
         "--gp-seeds", type=int, default=1, help="the same of Gaussian processes (%(default)s)"
+    )
+    parser.add_argument(
+        "--tries",
+        type=int,
+        default=1,
+        help="settings of each peer that are tried on training rows; ours have one (%(default)s)",
+    )
+    parser.add_argument(
+        "--keep", type=Path, metavar="FOLDER", help="go on with what an earlier run kept there"
     )
     parser.add_argument(
         "--effective-samples",

@@ -8,6 +8,7 @@ import json
 import shutil
 import sys
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -231,3 +232,46 @@ def test_models_peers_and_numbers_of_components_are_measured(tmp_path, monkeypat
     assert "score" in table
     assert "coverage NO" in table or "coverage yes" in table
     assert (tmp_path / "real_data_real_sarcos_small.png").is_file()
+
+
+def test_a_search_tries_a_method_s_own_settings_first_and_keeps_what_errs_least(one_thread):
+    from _peer_search import best_settings, drawn_settings
+    from _peers import NearestNeighbours, Peer
+    from _real_data_sets import Split
+
+    class Neighbours(NearestNeighbours):
+        n_neighbours = 60
+        choices: ClassVar = {"n_neighbours": (60, 1, 100)}
+
+    class Fixed(Peer):
+        pass
+
+    assert drawn_settings(Fixed, 8) == [{}]
+    tried = drawn_settings(Neighbours, 8)
+    assert tried[0] == {"n_neighbours": 60}
+    assert sorted(settings["n_neighbours"] for settings in tried) == [1, 60, 100]
+    random = np.random.default_rng(0)
+    X = random.uniform(-1.0, 1.0, (400, 1))
+    Y = np.sin(9.0 * X)
+    # Test rows that would choose a hundred.
+    split = Split(X, Y, X, np.full_like(Y, Y.mean()))
+    # Without noise the next one is best, of noise alone the mean of many.
+    assert best_settings(Neighbours, split, "interpolation", 3)["n_neighbours"] == 1
+    noise = Split(X, random.standard_normal(Y.shape), X, Y)
+    assert best_settings(Neighbours, noise, "interpolation", 3)["n_neighbours"] > 1
+    with pytest.raises(ValueError, match="no setting 'n_trees'; expected of"):
+        Neighbours(n_trees=3)
+
+
+@pytest.mark.parametrize("protocol", ["interpolation", "extrapolation"])
+def test_a_search_holds_out_training_rows_as_the_protocol_does(protocol):
+    from _peer_search import SEARCH_ROWS, held_out_of
+    from _real_data_sets import Split
+
+    X = np.arange(2.5 * SEARCH_ROWS)[:, None]
+    part = held_out_of(Split(X, X, X[:1], X[:1]), protocol)
+    held, kept = part.X_test[:, 0], part.X[:, 0]
+    assert len(held) == (len(held) + len(kept)) // 5
+    assert len(held) + len(kept) <= SEARCH_ROWS
+    assert not set(held) & set(kept)
+    assert bool(held.min() > kept.max()) is (protocol == "extrapolation")

@@ -4,12 +4,13 @@
 The methods that the local linear mixture is compared with, all behind one interface.
 
 Every one is made of a published library as a user of that library would make it: scikit-learn,
-which package.xml names for the tests, or GPyTorch, without which its peer is left out. What the
-library lacks is written out here. Sizes are such that 12,000 samples of 21 inputs and 7 outputs
-are fitted within about 90 s on one thread. How many threads there are is for the caller to say,
-through OMP_NUM_THREADS and OPENBLAS_NUM_THREADS.
+which package.xml names for the tests, or GPyTorch and the C library of LWPR, without which their
+peers are left out. What the library lacks is written out here. Sizes are such that 12,000 samples
+of 21 inputs and 7 outputs are fitted within about 90 s on one thread, but by LWPR. How many
+threads there are is for the caller to say, through OMP_NUM_THREADS and OPENBLAS_NUM_THREADS.
 
-Whatever is tuned is tuned on samples given to `fit`, so on no test sample. `predict_one` leaves
+Whatever is tuned is tuned on samples given to `fit`, so on no test sample; a search among a
+method's `choices` is that of `_peer_search`. `predict_one` leaves
 out the checks of input that a library makes at each call: its time is that of the method.
 """
 
@@ -19,6 +20,7 @@ from .gaussian_process import GaussianProcess, WithKernels
 from .gradient_boosting import GradientBoosting
 from .kernels import optimised_kernels
 from .linear import Linear
+from .lwpr import LWPR
 from .nearest_neighbours import NearestNeighbours
 from .neural_network import NeuralNetwork
 from .peer import Peer
@@ -40,4 +42,5 @@ PEERS: tuple[type[Peer], ...] = (
     GaussianMixtureRegression,
     SparseSpectrumGP,
     SparseVariationalGP,
+    LWPR,
 )

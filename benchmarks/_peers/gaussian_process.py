@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.gaussian_process import GaussianProcessRegressor
@@ -31,8 +32,10 @@ class WithKernels(Peer):
         optimised in `fit`.
     """
 
-    def __init__(self, random_state: int = 0, kernels: Sequence[Kernel] | None = None) -> None:
-        super().__init__(random_state)
+    def __init__(
+        self, random_state: int = 0, kernels: Sequence[Kernel] | None = None, **settings: Any
+    ) -> None:
+        super().__init__(random_state, **settings)
         self.kernels = kernels
 
     def _fit(self, X: FloatArray, Y: FloatArray) -> None:
@@ -65,6 +68,7 @@ class GaussianProcess(WithKernels):
 
     name = "gaussian_process"
     n_points = 1500
+    choices: ClassVar = {"n_points": (1500, 4000)}
 
     def _condition(self, X: FloatArray, Y: FloatArray, kernels: Sequence[Kernel]) -> None:
         chosen = random_subset(len(X), self.n_points, self.random_state)

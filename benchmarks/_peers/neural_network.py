@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -25,10 +26,25 @@ class NeuralNetwork(Peer):
     """
 
     name = "neural_network"
+    hidden_layer_sizes = (128, 128)
+    alpha = 1e-4
+    learning_rate_init = 1e-3
+    batch_size = 200
+    choices: ClassVar = {
+        "hidden_layer_sizes": ((128, 128), (256, 256), (128, 128, 128)),
+        "alpha": (1e-5, 1e-4, 1e-3, 1e-2),
+        "learning_rate_init": (5e-4, 1e-3, 2e-3),
+        "batch_size": (50, 200),
+    }
 
     def _fit(self, X: FloatArray, Y: FloatArray) -> None:
         network = MLPRegressor(
-            hidden_layer_sizes=(128, 128), early_stopping=True, random_state=self.random_state
+            hidden_layer_sizes=self.hidden_layer_sizes,
+            alpha=self.alpha,
+            learning_rate_init=self.learning_rate_init,
+            batch_size=min(self.batch_size, len(X)),
+            early_stopping=True,
+            random_state=self.random_state,
         )
         with warnings.catch_warnings():
             # Of the last pass being reached before the early stop.

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any, ClassVar
 
 from ilr_dynamics.arrays import FloatArray
 
@@ -24,11 +25,15 @@ class Peer(ABC):
     ----------
     random_state
         Seed of everything that is drawn.
+    **settings
+        Values of some of `choices` in place of the method's own.
 
     Attributes
     ----------
     name
         As in the tables.
+    choices
+        Values of its attributes among which a search on training rows may choose.
     n_experts
         Number of local or partial models after `fit`; None if the method has none.
     unavailable
@@ -38,9 +43,14 @@ class Peer(ABC):
     name: str
     n_experts: int | None = None
     unavailable: str = ""
+    choices: ClassVar[dict[str, tuple[Any, ...]]] = {}
 
-    def __init__(self, random_state: int = 0) -> None:
+    def __init__(self, random_state: int = 0, **settings: Any) -> None:
+        if unknown := set(settings) - set(self.choices):
+            raise ValueError(f"no setting {min(unknown)!r}; expected of {list(self.choices)}")
         self.random_state = random_state
+        for setting, value in settings.items():
+            setattr(self, setting, value)
 
     @classmethod
     def available(cls) -> bool:

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from scipy.linalg import eigh
 from scipy.stats import norm, t
@@ -40,6 +42,7 @@ class RandomFourierFeatures(Peer):
 
     name = "random_fourier_features"
     n_features = 1500
+    choices: ClassVar = {"n_features": (1000, 1500, 2500)}
     bandwidths = (0.125, 0.25, 0.5, 1.0, 2.0)
     ridges = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -33,6 +33,12 @@ class SparseVariationalGP(Peer):
     n_passes = 20
     batch_size = 500
     step = 0.02
+    choices: ClassVar = {
+        "n_inducing": (200, 400),
+        "n_passes": (20, 60),
+        "batch_size": (200, 500),
+        "step": (0.01, 0.02, 0.05),
+    }
 
     def _fit(self, X: FloatArray, Y: FloatArray) -> None:
         import gpytorch
