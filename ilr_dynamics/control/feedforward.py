@@ -38,6 +38,9 @@ class FeedForwardTorque(NamedTuple):
         Weight of the unseen component, which has no data.
     gate : float
         Share of a learned torque in ``torque``, in [0, 1]: that of the joint that has the least.
+    doubt : ndarray of shape (n_joints,), optional
+        Standard deviation of the expected torque, without the noise, Nm; None of a model that does
+        not tell it from the noise.
     """
 
     torque: FloatArray
@@ -45,6 +48,7 @@ class FeedForwardTorque(NamedTuple):
     component: int = -1
     unseen_weight: float = 0.0
     gate: float = 0.0
+    doubt: FloatArray | None = None
 
 
 class FeedForward(Protocol):
@@ -197,5 +201,10 @@ class LearnedFeedForward:
         if least < 1.0:
             torque = shares * torque + (1.0 - shares) * self._fallback(reference).torque
         return FeedForwardTorque(
-            torque, prediction.std, prediction.component, prediction.unseen_weight, least
+            torque,
+            prediction.std,
+            prediction.component,
+            prediction.unseen_weight,
+            least,
+            prediction.doubt,
         )

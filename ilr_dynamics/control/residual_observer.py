@@ -42,6 +42,9 @@ class ResidualSample(NamedTuple):
         Deviation that the model expects of itself, Nm; zero of one that states none.
     gate
         Share of a learned torque in what is expected.
+    doubt
+        Part of `std` that is the model's doubt of what it expects, Nm; all of it where the model
+        does not tell it from the noise.
     """
 
     position: FloatArray
@@ -51,6 +54,7 @@ class ResidualSample(NamedTuple):
     residual: FloatArray
     std: FloatArray
     gate: float
+    doubt: FloatArray
 
 
 class ResidualObserver:
@@ -134,4 +138,5 @@ class ResidualObserver:
             motion.torque - expected.torque,
             expected.std,
             expected.gate,
+            expected.std if expected.doubt is None else expected.doubt,
         )

@@ -8,7 +8,8 @@ without is followed, averaged over all single changes. While nothing has changed
 martingale with expectation one, so the probability that it *ever* exceeds 1 / a within its window
 is at most a (Ville's inequality; Ramdas, Grünwald, Vovk and Shafer, 2023). With w windows begun in
 an hour the expected number of false alarms in an hour is at most w a, whether windows depend on
-each other or not. The threshold follows from that number.
+each other or not. The threshold follows from that number. Of a model that doubts what it expects
+the expectation is at most one at any time, whatever its doubts have in common.
 """
 
 from __future__ import annotations
@@ -16,7 +17,13 @@ from __future__ import annotations
 import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
-from ilr_dynamics.robot.misfit_evidence import N_COLUMNS, OF_ARM, ChangePrior, log_odds
+from ilr_dynamics.robot.misfit_evidence import (
+    N_COLUMNS,
+    OF_ARM,
+    ChangePrior,
+    beside_doubt,
+    log_odds,
+)
 from ilr_dynamics.robot.misfit_explanation import Change, explanation, sharpened
 from ilr_dynamics.robot.residual_correlation import ResidualCorrelation
 from ilr_dynamics.robot.state_cells import StateCells
@@ -24,7 +31,10 @@ from ilr_dynamics.robot.state_cells import StateCells
 __all__ = ["FitTest"]
 
 # Windows that are open at a time: a change is soon in one that has seen little from before.
-N_WINDOWS = 4
+N_WINDOWS = 10
+# Samples after which a model that seems unchanged has fitted: a large change that was there from
+# the start is seen by then.
+FITTED = 50
 # Samples of a window: of ten a second, a minute of motion.
 LENGTH = 600
 # Samples after which the windows are looked at.
@@ -51,6 +61,8 @@ class FitTest:
         Of the log odds of a window.
     changes : list of Change
         What has changed; empty if nothing has.
+    has_fitted : bool
+        Whether there was a time since the last restart, some seconds after it, without a change.
     of_joints : ndarray of shape (n, 4)
         Log odds of each kind of change of each joint, in the window that says most.
     of_arm : ndarray of shape (2,)
@@ -72,6 +84,7 @@ class FitTest:
         # Whether a window that is open has seen a change.
         self._alarmed = np.zeros(N_WINDOWS, dtype=bool)
         self.changes: list[Change] = []
+        self.has_fitted = False
         self.of_joints = np.zeros(self._prior.of_joint.shape)
         self.of_arm = np.zeros(len(OF_ARM))
 
@@ -85,7 +98,7 @@ class FitTest:
         ----------
         position, velocity : ndarray of shape (n,)
             State of the arm, rad and rad/s.
-        rows : ndarray of shape (n, 15)
+        rows : ndarray of shape (n, 16)
             See `change_rows`.
         weights : ndarray of shape (n,)
             Share of a sample that it is of each joint.
@@ -100,6 +113,7 @@ class FitTest:
         if self._n % LOOK:
             return False
         self._look()
+        self.has_fitted |= self._n >= FITTED and not self.changes
         if self._n % (LENGTH // N_WINDOWS) == 0:
             self._begin_window(self._n // (LENGTH // N_WINDOWS) % N_WINDOWS)
         return True
@@ -114,7 +128,8 @@ class FitTest:
         self.of_joints, self.of_arm = of_joints[clearest], of_arm[clearest]
         self._alarmed |= total > self.threshold
         if total[clearest] > self.threshold:
-            sums = sharpened(cells.products[clearest], cells.counts[clearest], self._prior)
+            known = beside_doubt(cells.products[clearest], cells.counts[clearest])
+            sums = sharpened(*known, self._prior)
             likely = [
                 kind
                 for kind, odds in zip(OF_ARM, self.of_arm, strict=True)

@@ -14,8 +14,14 @@ an offset o, changes v and d of viscous and dry friction, a delay T of the torqu
 is :math:`\dot\tau`, and a payload, or what is more or less of it, with the inertial parameters pi.
 A payload is a change of all joints; so may a delay be. All coefficients have Gaussian priors about
 zero. A model may be surer than it says, so the precision of the residuals is kappa times what it
-predicts, kappa >= 1, in each joint. With the scaled sums A and b of products, the squared residual
-R and the number n of independent samples (`StateCells`)
+predicts, kappa >= 1, in each joint.
+
+A share e of a residual's variance is what the model doubts of its expectation, as by parameters
+that few samples tell. That error may be one and the same at all states, or have any sign at each:
+of its covariance the diagonal e is known and nothing else. No eigenvalue is larger than the trace,
+so the residuals' covariance is at most 1 + D times the unit matrix, :math:`D = \sum_i e_i`, and n
+samples count as n / (1 + D) of them. With sums A and b of products that are scaled so, the squared
+residual R and the number n of independent samples (`StateCells`)
 
 .. math::
     \log p_h(\kappa) = \tfrac{n}{2} \log\kappa - \tfrac{\kappa}{2} R
@@ -29,7 +35,7 @@ Balakrishnan, 2020).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -43,20 +49,23 @@ __all__ = [
     "N_COLUMNS",
     "OF_ARM",
     "ChangePrior",
+    "beside_doubt",
     "change_rows",
     "log_odds",
     "log_ratio",
 ]
 
-# Of the joints' columns. What a payload and what the residual torque are follows them.
+# Of the joints' columns, which follow those of a payload. Then come the residual torque and what
+# the model doubts of it.
 KINDS = ("offset", "viscous", "dry", "delay")
 PAYLOAD = slice(0, N_INERTIAL)
 OF_JOINT = slice(N_INERTIAL, N_INERTIAL + len(KINDS))
 DELAY = slice(OF_JOINT.stop - 1, OF_JOINT.stop)
 RESIDUAL = N_INERTIAL + len(KINDS)
+DOUBT = RESIDUAL + 1
 # Changes of the whole arm.
 OF_ARM = ("payload", "delay")
-N_COLUMNS = RESIDUAL + 1
+N_COLUMNS = DOUBT + 1
 # Offset, change of dry friction, and of viscous friction at one rad/s, that is usual as a share of
 # the largest torque of a joint.
 USUAL_CHANGE = 0.02
@@ -101,6 +110,7 @@ def change_rows(
     velocity: FloatArray,
     torque_rate: FloatArray,
     residual: FloatArray,
+    doubt: FloatArray,
     std: FloatArray,
 ) -> FloatArray:
     """
@@ -110,13 +120,13 @@ def change_rows(
     ----------
     columns : ndarray of shape (n, 10)
         Torque per unit of each inertial parameter of a payload.
-    velocity, torque_rate, residual, std : ndarray of shape (n,)
-        Joint velocity, rad/s, rate of the torque, Nm/s, residual torque and predicted deviation,
-        Nm.
+    velocity, torque_rate, residual, doubt, std : ndarray of shape (n,)
+        Joint velocity, rad/s, rate of the torque, Nm/s, residual torque, deviation of what is
+        expected, and predicted deviation of the torque, Nm.
 
     Returns
     -------
-    ndarray of shape (n, 15)
+    ndarray of shape (n, 16)
     """
     rows = np.empty((len(std), N_COLUMNS))
     rows[:, PAYLOAD] = columns
@@ -125,6 +135,7 @@ def change_rows(
     rows[:, N_INERTIAL + 2] = np.tanh(velocity / SIGN_SPEED)
     rows[:, N_INERTIAL + 3] = torque_rate
     rows[:, RESIDUAL] = residual
+    rows[:, DOUBT] = doubt
     rows /= std[:, None]
     return rows
 
@@ -137,7 +148,7 @@ def log_odds(
 
     Parameters
     ----------
-    products : ndarray of shape (..., n, 15, 15)
+    products : ndarray of shape (..., n, 16, 16)
         Sums over samples of the products of their rows.
     counts : ndarray of shape (..., n)
         Number of independent samples.
@@ -150,24 +161,62 @@ def log_odds(
     of_arm : ndarray of shape (..., 2)
         Of a payload, and of the same delay of all joints.
     """
-    squares = products[..., RESIDUAL, RESIDUAL]
-    precision = SHARPER.reshape(-1, *[1] * counts.ndim)
-    noise = 0.5 * (counts * np.log(precision) - precision * squares)
-    sharpest = np.clip(counts / np.maximum(squares, TINY), SHARPER[0], SHARPER[-1])
-    unchanged = 0.5 * (counts * np.log(sharpest) - sharpest * squares)
-    A = np.diagonal(products, axis1=-2, axis2=-1)[..., OF_JOINT] * prior.of_joint**2
-    b = products[..., OF_JOINT, RESIDUAL] * prior.of_joint
-    of_kind = precision[..., None] * A
-    of_kind = 0.5 * (precision[..., None] ** 2 * b**2 / (1.0 + of_kind) - np.log1p(of_kind))
-    of_joints = _log_mean(noise[..., None] + of_kind) - unchanged[..., None]
-    total, precision = products.sum(axis=-3), precision[..., 0]
+    own = beside_doubt(products, counts)
+    noise, unchanged = _without_change(*own)
+    precision = SHARPER.reshape(-1, *[1] * products[..., 0].ndim)
+    A = np.diagonal(own.products, axis1=-2, axis2=-1)[..., OF_JOINT] * prior.of_joint**2
+    b = own.products[..., OF_JOINT, RESIDUAL] * prior.of_joint
+    odds = 0.5 * (precision**2 * b**2 / (1.0 + precision * A) - np.log1p(precision * A))
+    of_joints = _log_mean(noise[..., None] + odds) - unchanged[..., None]
+    # The bodies whose parameters a model doubts turn all joints.
+    own = beside_doubt(products, counts, of_all=True)
+    noise, unchanged = (part.sum(axis=-1) for part in _without_change(*own))
+    total = own.products.sum(axis=-3)
     of_arm = []
     for columns, scale in prior.of_arm.values():
         A = total[..., columns, columns] * np.outer(scale, scale)
         b = total[..., columns, RESIDUAL] * scale
-        odds = log_ratio(precision[..., None, None] * A, precision[..., None] * b)
-        of_arm.append(_log_mean(noise.sum(axis=-1) + odds) - unchanged.sum(axis=-1))
+        odds = log_ratio(precision * A, precision[..., 0] * b)
+        of_arm.append(_log_mean(noise + odds) - unchanged)
     return of_joints, np.stack(of_arm, axis=-1)
+
+
+class Known(NamedTuple):
+    """Sums of products (..., n, 16, 16), and the number of independent samples (..., n)."""
+
+    products: FloatArray
+    counts: FloatArray
+
+
+def beside_doubt(products: FloatArray, counts: FloatArray, *, of_all: bool = False) -> Known:
+    """
+    Return what sums still say if all that a model doubts may be one and the same error.
+
+    Parameters
+    ----------
+    products : ndarray of shape (..., n, 16, 16)
+        Sums over samples of the products of their rows.
+    counts : ndarray of shape (..., n)
+        Number of independent samples.
+    of_all : bool
+        Whether the error may be one of all joints, not only of each.
+    """
+    doubt = products[..., DOUBT, DOUBT]
+    if of_all:
+        doubt = doubt.sum(axis=-1, keepdims=True)
+    share = 1.0 / (1.0 + doubt)
+    return Known(share[..., None, None] * products, share * counts)
+
+
+def _without_change(products: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Log p of residuals at each of `SHARPER` (3, ..., n), and at the likeliest (..., n)."""
+    squares = products[..., RESIDUAL, RESIDUAL]
+    precision = SHARPER.reshape(-1, *[1] * counts.ndim)
+    sharpest = np.clip(counts / np.maximum(squares, TINY), SHARPER[0], SHARPER[-1])
+    return (
+        0.5 * (counts * np.log(precision) - precision * squares),
+        0.5 * (counts * np.log(sharpest) - sharpest * squares),
+    )
 
 
 def _log_mean(values: FloatArray) -> FloatArray:

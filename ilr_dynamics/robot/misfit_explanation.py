@@ -70,7 +70,7 @@ def sharpened(products: FloatArray, counts: FloatArray, prior: ChangePrior) -> F
 
     Parameters
     ----------
-    products : ndarray of shape (n, 15, 15)
+    products : ndarray of shape (n, 16, 16)
         Sums over samples of the products of their rows.
     counts : ndarray of shape (n,)
         Number of independent samples.
@@ -95,7 +95,7 @@ def explanation(
 
     Parameters
     ----------
-    products : ndarray of shape (n, 15, 15)
+    products : ndarray of shape (n, 16, 16)
         Sums over samples of the products of their rows.
     prior : ChangePrior
     cost : float

@@ -66,6 +66,7 @@ def test_trusted_model_is_used_alone(model):
     answer = LearnedFeedForward(SumOfInputs(0.0), GATE, RigidBodyFeedForward(model))(STATE)
     np.testing.assert_allclose(answer.torque, 2.6 + 1.2 - 2.0)
     assert (answer.component, answer.gate, answer.std[0]) == (7, 1.0, 0.5)
+    np.testing.assert_array_equal(answer.doubt, [0.0, 0.1, 0.2, 0.4])
 
 
 def test_unknown_region_falls_back_to_the_physics(model):
