@@ -15,7 +15,7 @@ import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.exceptions import LearnerError
-from ilr_dynamics.learning.learned_recording import LEARNED
+from ilr_dynamics.learning.learned_recording import LEARNED, learned_before_change
 from ilr_dynamics.learning.noted_warnings import noted_convergence
 from ilr_dynamics.learning.plausibility import implausible_torques
 from ilr_dynamics.learning.prior import model_to_update
@@ -209,11 +209,14 @@ def learn(
                 f"the new model's torque errors are {error}; expected finite numbers"
             )
     earlier = {} if model is None else model.metadata_
+    change = new_model.change_
+    learned = dict(earlier.get(LEARNED, {}))
+    if change is not None and change.forgotten:
+        learned = learned_before_change(earlier)
     new_model.metadata_ = {
         **snapshot_metadata(settings, [*earlier.get("recordings", []), *map(str, recordings)]),
-        LEARNED: dict(earlier.get(LEARNED, {})),
+        LEARNED: learned,
     }
-    change = new_model.change_
     return new_model, LearningReport(
         samples_used=samples.n_used,
         rejected=dict(samples.rejected),

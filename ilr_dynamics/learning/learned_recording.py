@@ -8,7 +8,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["LEARNED", "LearnedRecording", "learned_recordings", "remember"]
+__all__ = [
+    "LEARNED",
+    "LearnedRecording",
+    "learned_before_change",
+    "learned_recordings",
+    "remember",
+]
 
 LEARNED = "learned"
 """Name of the metadata: recordings by the digest of their content (`bag_digest`)."""
@@ -29,12 +35,16 @@ class LearnedRecording:
         Number of joint states that gave no sample, by reason.
     gain : float or None
         What it added (`LearningReport.gain`), nats per effective sample; None for the first.
+    before_change : bool
+        Whether the arm had changed by a later recording, so that what this one said of the change
+        was forgotten.
     """
 
     path: str
     samples: int
     rejected: dict[str, int]
     gain: float | None
+    before_change: bool = False
 
 
 def learned_recordings(metadata: Mapping[str, Any]) -> dict[str, LearnedRecording]:
@@ -55,6 +65,7 @@ def learned_recordings(metadata: Mapping[str, Any]) -> dict[str, LearnedRecordin
                 int(values["samples"]),
                 {str(reason): int(count) for reason, count in values["rejected"].items()},
                 None if values["gain"] is None else float(values["gain"]),
+                bool(values.get("before_change", False)),
             )
             for digest, values in metadata.get(LEARNED, {}).items()
         }
@@ -68,3 +79,11 @@ def remember(
     """Return metadata with one more recording, the newest last."""
     earlier = {name: entry for name, entry in metadata.get(LEARNED, {}).items() if name != digest}
     return {**metadata, LEARNED: {**earlier, digest: asdict(recording)}}
+
+
+def learned_before_change(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is remembered of all recordings, now that the arm has changed since."""
+    return {
+        digest: {**entry, "before_change": True}
+        for digest, entry in metadata.get(LEARNED, {}).items()
+    }

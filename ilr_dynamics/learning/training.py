@@ -153,16 +153,22 @@ def prepare_training(
         first = recordings.setdefault(digest_of(uri, settings, progress), uri)
         if first != uri:
             notes.append(f"{uri} is left out, as it is the same recording as {first}")
-    old = [uri for digest, uri in recordings.items() if digest in before]
+    # Of a changed arm a recording from before is known no more. But a folder that is named each
+    # night would bring all of them back.
+    again = {
+        digest
+        for digest, uri in recordings.items()
+        if digest in before and before[digest].before_change and uri in map(str, patterns)
+    }
+    kept = before.keys() - again
+    old = [uri for digest, uri in recordings.items() if digest in kept]
     if len(old) == len(recordings):
-        raise LearnerError(
-            f"the model has learned {', '.join(old)} already; expected another recording"
-        )
+        raise LearnerError(_all_learned(recordings, before))
     notes += [f"{uri} is left out, as the model has learned it already" for uri in old]
     unfinished = Unfinished(folder, settings, patterns, snapshot, accept_worse)
     model = unfinished.load() if goes_on else None
     so_far = {} if model is None else learned_recordings(model.metadata_)
-    new = {digest: entry for digest, entry in so_far.items() if digest not in before}
+    new = {d: entry for d, entry in so_far.items() if _is_new(entry, before.get(d))}
     gone = [entry.path for digest, entry in new.items() if digest not in recordings]
     if gone:
         notes.append(f"begins anew: it had learned {', '.join(gone)}, which changed or is gone")
@@ -170,8 +176,8 @@ def prepare_training(
     elif new:
         count = f"{len(new)} of {len(recordings) - len(old)}"
         notes.append(f"goes on after what it had learned, {count}: {unfinished.path}")
-    left = {d: uri for d, uri in recordings.items() if d not in before and d not in new}
-    former = {entry.path for entry in before.values()}
+    left = {d: uri for d, uri in recordings.items() if d not in kept and d not in new}
+    former = {before[digest].path for digest in kept}
     return Training(
         model=known if model is None else model,
         components_before=0 if known is None else known.n_active_,
@@ -180,6 +186,26 @@ def prepare_training(
         notes=tuple(notes),
         unfinished=unfinished,
     )
+
+
+def _all_learned(recordings: Mapping[str, str], before: Mapping[str, LearnedRecording]) -> str:
+    """Say that nothing is left to learn, and of which recordings that need not be so."""
+    text = (
+        f"the model has learned {', '.join(recordings.values())} already; expected another "
+        "recording"
+    )
+    forgotten = [uri for digest, uri in recordings.items() if before[digest].before_change]
+    if forgotten:
+        text += (
+            f", or the path of one from before the arm changed: {', '.join(forgotten)} will be "
+            "learned again if named by itself, not by a folder or glob"
+        )
+    return text
+
+
+def _is_new(entry: LearnedRecording, before: LearnedRecording | None) -> bool:
+    """Whether an unfinished training has learned this recording, and not the model before it."""
+    return before is None or entry != replace(before, before_change=entry.before_change)
 
 
 def learn_recordings(

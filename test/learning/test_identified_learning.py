@@ -7,9 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ilr_dynamics.exceptions import LearnerError, RobotDescriptionError
+from ilr_dynamics.exceptions import InvalidDataError, LearnerError, RobotDescriptionError
 from ilr_dynamics.learning import LearningSettings
 from ilr_dynamics.learning.learn import learn
+from ilr_dynamics.learning.learned_recording import (
+    LearnedRecording,
+    learned_recordings,
+    remember,
+)
 from ilr_dynamics.recording import Samples
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
@@ -67,7 +72,9 @@ def test_later_recordings_inform_it_too(samples):
 
 def test_a_recording_learned_again_informs_it_no_more(samples):
     model, _ = learn(samples, SETTINGS)
+    model.metadata_ = remember(model.metadata_, "abc", LearnedRecording("run1", 300, {}, None))
     newer, _ = learn(samples, SETTINGS, model)
+    assert not learned_recordings(newer.metadata_)["abc"].before_change
     np.testing.assert_allclose(seen(newer), 600.0)
     np.testing.assert_allclose(newer.global_model_.representatives.mass.sum(), 600.0)
     # Two samples of share s in common count 2 / (1 + s): at most a tenth more with s = 0.9.
@@ -79,6 +86,16 @@ def test_a_driver_that_carries_the_weight_leaves_none_to_the_model(samples):
     light = replace(samples, driver_compensates_gravity=True, Y=0.0 * samples.Y)
     model, _ = learn(light, replace(SETTINGS, driver_compensates_gravity=True))
     assert not np.any(model.global_model_.gravity)
+
+
+def test_queries_as_far_as_allowed_have_finite_deviations_and_farther_ones_are_refused(samples):
+    model, _ = learn(samples, SETTINGS)
+    predictor, directions = model.predictor(), np.random.default_rng(0).normal(size=(20, 12))
+    for direction in directions / np.abs(directions).max(axis=1, keepdims=True):
+        found = predictor.query(1e29 * direction)
+        assert np.isfinite([*found.mean, *found.std, *found.doubt]).all()
+        with pytest.raises(InvalidDataError, match="less than 1e.30 scales from the location"):
+            predictor.query(1e80 * direction)
 
 
 def test_another_number_of_joints_and_unknown_robots_are_refused(samples):
@@ -103,6 +120,7 @@ def test_an_update_that_decides_tells_what_has_changed(samples):
     deciding = replace(SETTINGS, model={**SETTINGS.model, "forgetting_factor": "auto"})
     model, report = learn(samples, deciding)
     assert (report.change, report.forgotten) == ("", {})
+    model.metadata_ = remember(model.metadata_, "abc", LearnedRecording("run1", 300, {}, None))
     again = replace(samples, X=1.1 * samples.X[::-1])
     rough = np.array([0.0, 0.0, 0.0, 3.0]) * np.tanh(again.X[:, 4:8] / 0.03)
     changed, report = learn(with_torques(again, rough), deciding, model)
@@ -111,6 +129,8 @@ def test_an_update_that_decides_tells_what_has_changed(samples):
     # What such a recording is off by tells nothing of how far the next one will be.
     assert changed.spread_factors_ == model.spread_factors_
     assert "friction of joint 4 (" in report.change
+    # Which recordings were learned before, for who wants one of them back.
+    assert [old.before_change for old in learned_recordings(changed.metadata_).values()] == [True]
 
 
 def with_torques(samples, friction=0.0):

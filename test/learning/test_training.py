@@ -24,7 +24,11 @@ from ilr_dynamics.exceptions import (
 )
 from ilr_dynamics.learning import UpdateJob, learn, read_samples
 from ilr_dynamics.learning.learn import ignore_progress
-from ilr_dynamics.learning.learned_recording import learned_recordings
+from ilr_dynamics.learning.learned_recording import (
+    LEARNED,
+    learned_before_change,
+    learned_recordings,
+)
 from ilr_dynamics.learning.training import learn_recordings, prepare_training
 from ilr_dynamics.learning.worker import run_job
 from ilr_dynamics.regression import load_snapshot
@@ -242,6 +246,54 @@ def test_what_an_old_model_has_learned_is_left_out(runs, train, tmp_path):
     assert all(gain is not None for gain in report.gains.values())
     assert report.samples_used == report.samples_total - first.samples_used
     assert len(learned_recordings(model.metadata_)) == 3
+
+
+@pytest.fixture
+def changed(runs, train, tmp_path):
+    """What has learned run1, and run2 after the arm had become another one."""
+    _, model, _ = train(runs / "run1")
+    model.metadata_ = {**model.metadata_, LEARNED: learned_before_change(model.metadata_)}
+    path = tmp_path / "changed.npz"
+    model.save(path)
+    _, model, _ = train(runs / "run2", snapshot=path)
+    learned = learned_recordings(model.metadata_).values()
+    assert [entry.before_change for entry in learned] == [True, False]
+    model.save(path)
+    return path
+
+
+def test_a_recording_from_before_the_arm_changed_is_learned_again_if_named(runs, train, changed):
+    training, model, report = train(runs / "run1", snapshot=changed)
+    assert [c.uri for c in training.candidates] == list(report.gains) == [str(runs / "run1")]
+    assert not training.unfit(accept_worse=False)
+    learned = learned_recordings(model.metadata_).values()
+    assert [Path(entry.path).name for entry in learned] == ["run2", "run1"]
+    assert not any(entry.before_change for entry in learned)
+    model.save(changed)
+    for name in ("run1", "run2"):
+        with pytest.raises(LearnerError, match="already; expected another recording$"):
+            train(runs / name, snapshot=changed)
+
+
+def test_a_folder_brings_nothing_back_from_before_the_arm_changed(runs, train, changed):
+    training, _, _ = train(runs, snapshot=changed)
+    assert [Path(c.uri).name for c in training.candidates] == ["run10"]
+    shutil.rmtree(runs / "run10")
+    with pytest.raises(LearnerError, match="run1 will be learned again if named by itself"):
+        train(runs, snapshot=changed)
+
+
+def test_an_interrupted_training_knows_what_it_has_learned_again(
+    runs, small_settings, changed, tmp_path
+):
+    patterns = [str(runs / "run1"), str(runs / "run10")]
+    training = prepare_training(patterns, small_settings, changed, tmp_path)
+    halfway = replace(training, candidates=training.candidates[:1])
+    model, _ = learn_recordings(halfway, small_settings)
+    training.unfinished.save(model)
+    rest = prepare_training(patterns, small_settings, changed, tmp_path)
+    assert [c.uri for c in rest.candidates] == [str(runs / "run10")]
+    assert list(rest.learned) == [str(runs / "run1")]
 
 
 def test_a_recording_that_changed_since_it_was_learned_is_not_fit(

@@ -23,8 +23,9 @@ typedef struct {
     Scratch *spare;
 } MixtureObject;
 
-// Of inputs in standard units: sums of their squares stay finite.
-static const double LARGEST_INPUT = 1e100;
+// Of inputs in standard units. Torques of an arm are products of two velocities, their variances of
+// four, and polynomials of more: sums of all these, and of their squares, stay finite.
+static const double LARGEST_INPUT = 1e30;
 enum { CACHE_LINE = 64 };
 
 // ---------------------------------------------------------------- scratch memory
@@ -91,7 +92,7 @@ static PyObject *Mixture_check(PyObject *self, PyObject *X_)
             is_sound &= fabs((x[i] - location[i]) / scale[i]) < LARGEST_INPUT;
     PyBuffer_Release(&view);
     if (row == n) Py_RETURN_NONE;
-    return PyErr_Format(InvalidDataError, "inputs must be finite and lie less than 1e+100 scales from "
+    return PyErr_Format(InvalidDataError, "inputs must be finite and lie less than 1e+30 scales from "
                         "the location; row %zd does not", row);
 }
 

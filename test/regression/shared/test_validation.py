@@ -187,7 +187,7 @@ def test_weights_that_eat_the_prior_are_told():
         ILR().fit(X, Y, np.full(20, 1e12))
 
 
-@pytest.mark.parametrize("size", [1e100, 1e155, 1e308])
+@pytest.mark.parametrize("size", [1e31, 1e100, 1e155, 1e308])
 @pytest.mark.parametrize("features", ["linear", "polynomial"])
 def test_queries_whose_squares_overflow_are_refused_by_size(size, features):
     model = ILR(n_components=2, features=features).fit(X, Y)
@@ -199,7 +199,7 @@ def test_queries_whose_squares_overflow_are_refused_by_size(size, features):
         model.predictor()(x)
 
 
-@pytest.mark.parametrize(("features", "size"), [("linear", 1e99), ("polynomial", 1e33)])
+@pytest.mark.parametrize(("features", "size"), [("linear", 1e29), ("polynomial", 1e29)])
 def test_queries_as_far_as_allowed_have_an_answer(features, size):
     model = ILR(n_components=2, features=features, scaling=Scaling(input_scale=1.0)).fit(X, Y)
     mean, std = model.predict([[0.0, size]], return_std=True)
