@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -38,9 +39,9 @@ class FeedForwardTorque(NamedTuple):
         Weight of the unseen component, which has no data.
     gate : float
         Share of a learned torque in ``torque``, in [0, 1]: that of the joint that has the least.
-    doubt : ndarray of shape (n_joints,), optional
-        Standard deviation of the expected torque, without the noise, Nm; None of a model that does
-        not tell it from the noise.
+    common_doubt : ndarray of shape (n_joints,), optional
+        Part of ``std`` that may be one error of all torques, as of the parameters of a global
+        model, Nm; None of a model that does not tell it from the rest.
     """
 
     torque: FloatArray
@@ -48,7 +49,7 @@ class FeedForwardTorque(NamedTuple):
     component: int = -1
     unseen_weight: float = 0.0
     gate: float = 0.0
-    doubt: FloatArray | None = None
+    common_doubt: FloatArray | None = None
 
 
 class FeedForward(Protocol):
@@ -206,5 +207,6 @@ class LearnedFeedForward:
             prediction.component,
             prediction.unseen_weight,
             least,
-            prediction.doubt,
+            # What local models doubt is an error of states near theirs alone.
+            math.sqrt(prediction.unseen_weight) * prediction.doubt,
         )

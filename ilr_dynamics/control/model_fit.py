@@ -130,13 +130,13 @@ class ModelFit:
         if carried is not None:
             residual = residual - sample.columns @ carried
         std = np.sqrt(sample.std**2 + self._least_variance)
-        if not np.isfinite(residual + std + sample.doubt).all():
+        if not np.isfinite(residual + std + sample.common_doubt).all():
             return
         residual = np.clip(residual, -LARGEST * std, LARGEST * std)
         self._latest[self._n % LENGTH] = residual / std
         self._n += 1
         rows = change_rows(
-            sample.columns, sample.velocity, sample.torque_rate, residual, sample.doubt, std
+            sample.columns, sample.velocity, sample.torque_rate, residual, sample.common_doubt, std
         )
         if self._test.add(sample.position, sample.velocity, rows, slipping_share(sample.velocity)):
             self.report = self._reported()
@@ -160,8 +160,8 @@ class ModelFit:
 
     def _text(self, changes: tuple[Change, ...], residual: FloatArray, motion: float) -> str:
         if changes:
-            verdict = "no longer fits" if self._test.has_fitted else "does not fit"
-            return f"{verdict}: " + ", ".join(self._words(change) for change in changes)
+            verdict = "no longer fits: " if self._test.has_fitted else "does not fit: "
+            return verdict + ", ".join(self._words(change) for change in changes)
         worst = int(np.argmax(residual))
         return (
             f"fits: residual torques are at most {residual[worst]:.2f} predicted deviations "

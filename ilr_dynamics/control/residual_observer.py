@@ -42,9 +42,9 @@ class ResidualSample(NamedTuple):
         Deviation that the model expects of itself, Nm; zero of one that states none.
     gate
         Share of a learned torque in what is expected.
-    doubt
-        Part of `std` that is the model's doubt of what it expects, Nm; all of it where the model
-        does not tell it from the noise.
+    common_doubt
+        Part of `std` that may be one error of all torques, Nm; all of it where the model does not
+        tell it from the rest.
     """
 
     position: FloatArray
@@ -54,7 +54,7 @@ class ResidualSample(NamedTuple):
     residual: FloatArray
     std: FloatArray
     gate: float
-    doubt: FloatArray
+    common_doubt: FloatArray
 
 
 class ResidualObserver:
@@ -138,5 +138,5 @@ class ResidualObserver:
             motion.torque - expected.torque,
             expected.std,
             expected.gate,
-            expected.std if expected.doubt is None else expected.doubt,
+            expected.std if expected.common_doubt is None else expected.common_doubt,
         )

@@ -8,8 +8,8 @@ without is followed, averaged over all single changes. While nothing has changed
 martingale with expectation one, so the probability that it *ever* exceeds 1 / a within its window
 is at most a (Ville's inequality; Ramdas, Grünwald, Vovk and Shafer, 2023). With w windows begun in
 an hour the expected number of false alarms in an hour is at most w a, whether windows depend on
-each other or not. The threshold follows from that number. Of a model that doubts what it expects
-the expectation is at most one at any time, whatever its doubts have in common.
+each other or not. The threshold follows from that number. Of a model that doubts its parameters
+the expectation is at most one at any time, whatever these errors have in common.
 """
 
 from __future__ import annotations

@@ -16,9 +16,9 @@ A payload is a change of all joints; so may a delay be. All coefficients have Ga
 zero. A model may be surer than it says, so the precision of the residuals is kappa times what it
 predicts, kappa >= 1, in each joint.
 
-A share e of a residual's variance is what the model doubts of its expectation, as by parameters
-that few samples tell. That error may be one and the same at all states, or have any sign at each:
-of its covariance the diagonal e is known and nothing else. No eigenvalue is larger than the trace,
+A share e of a residual's variance is what the model doubts everywhere, by parameters that few
+samples tell. That error may be one and the same at all states, or have any sign at each: of its
+covariance the diagonal e is known and nothing else. No eigenvalue is larger than the trace,
 so the residuals' covariance is at most 1 + D times the unit matrix, :math:`D = \sum_i e_i`, and n
 samples count as n / (1 + D) of them. With sums A and b of products that are scaled so, the squared
 residual R and the number n of independent samples (`StateCells`)
@@ -121,8 +121,8 @@ def change_rows(
     columns : ndarray of shape (n, 10)
         Torque per unit of each inertial parameter of a payload.
     velocity, torque_rate, residual, doubt, std : ndarray of shape (n,)
-        Joint velocity, rad/s, rate of the torque, Nm/s, residual torque, deviation of what is
-        expected, and predicted deviation of the torque, Nm.
+        Joint velocity, rad/s, rate of the torque, Nm/s, residual torque, the deviation that may
+        be one error of all torques, and predicted deviation of the torque, Nm.
 
     Returns
     -------
@@ -190,7 +190,7 @@ class Known(NamedTuple):
 
 def beside_doubt(products: FloatArray, counts: FloatArray, *, of_all: bool = False) -> Known:
     """
-    Return what sums still say if all that a model doubts may be one and the same error.
+    Return what sums still say if what a model doubts everywhere may be one and the same error.
 
     Parameters
     ----------

@@ -108,11 +108,11 @@ def test_payload_is_estimated_taken_and_cleared(carried, physics):
 
 
 @pytest.mark.parametrize("doubt", [None, np.array([0.1, 0.2, 0.3, 0.4])])
-def test_all_of_its_deviation_is_doubt_of_a_model_that_does_not_tell(physics, doubt):
+def test_all_of_its_deviation_may_be_common_of_a_model_that_does_not_tell(physics, doubt):
     std = np.full(4, 0.5)
     observer = ResidualObserver(PayloadDynamics(ARM), ARM.torque_limit, PERIOD)
     torque, samples = physics(REST).torque, []
-    model = lambda _: FeedForwardTorque(torque, std, doubt=doubt)  # noqa: E731
+    model = lambda _: FeedForwardTorque(torque, std, common_doubt=doubt)  # noqa: E731
     for cycle in range(100):
         command = SimpleNamespace(
             time=cycle * PERIOD, mode=Mode.HOLDING, position=REST.position, torque=torque
@@ -121,7 +121,7 @@ def test_all_of_its_deviation_is_doubt_of_a_model_that_does_not_tell(physics, do
         samples += [] if found is None else [found]
     assert samples
     for sample in samples:
-        np.testing.assert_array_equal(sample.doubt, std if doubt is None else doubt)
+        np.testing.assert_array_equal(sample.common_doubt, std if doubt is None else doubt)
 
 
 @pytest.mark.parametrize(("deviations", "is_renewed"), [(0.8, False), (1.2, True)])

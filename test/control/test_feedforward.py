@@ -66,7 +66,10 @@ def test_trusted_model_is_used_alone(model):
     answer = LearnedFeedForward(SumOfInputs(0.0), GATE, RigidBodyFeedForward(model))(STATE)
     np.testing.assert_allclose(answer.torque, 2.6 + 1.2 - 2.0)
     assert (answer.component, answer.gate, answer.std[0]) == (7, 1.0, 0.5)
-    np.testing.assert_array_equal(answer.doubt, [0.0, 0.1, 0.2, 0.4])
+    np.testing.assert_array_equal(answer.common_doubt, np.zeros(4))
+    # Variance of what is expected there, by the weight of the component that has seen nothing.
+    answer = LearnedFeedForward(SumOfInputs(0.25, True), GATE, RigidBodyFeedForward(model))(STATE)
+    np.testing.assert_allclose(answer.common_doubt, [0.0, 0.05, 0.1, 0.2])
 
 
 def test_unknown_region_falls_back_to_the_physics(model):
