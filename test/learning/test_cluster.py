@@ -120,6 +120,18 @@ def test_a_folder_that_workers_do_not_see_is_named(workers, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_folder_that_cannot_be_written_is_refused(workers):
+    with (
+        pytest.raises(LearnerError, match=r"no folder for samples can be made in /proc/self \("),
+        workers.samples_folder(Path("/proc/self")),
+    ):
+        pass
+    found = workers.client.run(cluster.objection_to, "/proc/self")
+    assert len(found) == 2
+    with pytest.raises(LearnerError, match=r"tcp.* \(.*\) cannot write to the folder /proc/self"):
+        cluster.check_seen(Path("/proc/self"), found)
+
+
 def test_errors_of_workers_are_told(workers):
     def fail(item, shared):
         raise shared(f"item {item} is bad")
