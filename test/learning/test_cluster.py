@@ -66,6 +66,16 @@ def test_a_worker_that_is_killed_changes_nothing(workers, tmp_path):
     assert first in before and first not in workers.client.run(os.getpid).values()
 
 
+def test_ctrl_c_is_for_the_program_and_not_for_its_workers(workers):
+    """A terminal sends it to all processes, and each would print where it was."""
+    before = workers.client.run(os.getpid)
+    for process in before.values():
+        os.kill(process, signal.SIGINT)
+    assert workers.map(divmod, [7, 8], 3) == [(2, 1), (2, 2)]
+    assert workers.client.run(os.getpid) == before
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
 @pytest.mark.parametrize("stochastic", [False, True], ids=["batch", "stochastic"])
 def test_train_with_a_cluster_learns_what_one_process_learns(
     workers, recorded, arm_settings, tmp_path, capsys, monkeypatch, stochastic
