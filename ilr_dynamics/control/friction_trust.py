@@ -34,9 +34,9 @@ SHORT, LONG, NO_SPEED = 0.02, 0.1, 0.01
 GAIN, LOSS = 3.0, 0.05
 # How often creeping is looked for, s: twice a period of the dither. A joint creeps that moves by
 # more than the first, rad, slower than the second, rad/s.
-INTERVAL, STILL, SLOW = 0.1, 0.0002, 0.03
+INTERVAL, STILL, SLOW = 0.1, 0.0001, 0.03
 # Share that a joint keeps that creeps, what it gets back while it stands still, and the least.
-KEPT, BACK, LEAST = 0.93, 0.002, 0.5
+KEPT, BACK, LEAST = 0.85, 0.002, 0.8
 # After a longer time without a state all begins anew, s.
 GAP = 0.1
 

@@ -38,7 +38,7 @@ def test_a_joint_that_slows_down_keeps_less_the_faster_it_does_so():
         return [0.0, 0.0], speed
 
     moving = followed(trust, slowing, 1.0, 1.5)[:, 0]
-    assert np.all(np.diff(moving[10:50], axis=0) < 0.0)
+    assert np.all(np.diff(moving[:50], axis=0) <= 0.0)
     slowly, fast = moving[-1]
     assert 0.7 < slowly < 0.95 and fast < 0.4
 
@@ -53,26 +53,26 @@ def creeping(time):
     return [0.01 * time, 0.0], [0.01, 0.0]
 
 
-def test_a_joint_that_creeps_keeps_ever_less_at_rest_until_it_stands_still():
+def test_a_joint_that_creeps_keeps_less_at_rest_and_gets_it_back_when_it_stands_still():
     trust = FrictionTrust()
     resting = followed(trust, creeping, 0.0, 1.0)[:, 1]
     np.testing.assert_array_equal(resting[:, 1], 1.0)
-    assert np.all(np.diff(resting[:, 0]) <= 0.0) and 0.5 < resting[-1, 0] < 0.6
-    assert followed(trust, creeping, 1.0, 9.0)[-1, 1, 0] == np.float64(LEAST) or np.isclose(
-        followed(trust, creeping, 9.0, 10.0)[-1, 1, 0], LEAST
-    )
+    assert np.all(np.diff(resting[:, 0]) <= 0.0)
+    np.testing.assert_allclose(resting[-1, 0], LEAST, atol=1e-6)
+    # Never by a step.
+    assert np.min(np.diff(resting[:, 0])) > -0.02
 
     def still(time):
-        return [0.1, 0.0], [0.0, 0.0]
+        return [0.01, 0.0], [0.0, 0.0]
 
-    back = followed(trust, still, 10.0, 15.0)[:, 1, 0]
-    assert back[-1] - LEAST == np.clip(back[-1] - LEAST, 0.05, 0.15)
+    back = followed(trust, still, 1.0, 6.0)[:, 1, 0]
     assert np.all(np.diff(back) >= -1e-9)
+    assert 0.05 < back[-1] - LEAST < 0.15
 
 
 def test_after_a_gap_and_when_forgotten_all_is_kept():
     trust = FrictionTrust()
-    assert followed(trust, creeping, 0.0, 1.0)[-1, 1, 0] < 0.6
+    assert followed(trust, creeping, 0.0, 1.0)[-1, 1, 0] < 0.9
     trust.observe(3.0, np.zeros(2), np.zeros(2))
     np.testing.assert_array_equal(trust.resting, 1.0)
     followed(trust, creeping, 3.0, 4.0)
