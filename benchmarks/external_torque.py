@@ -140,7 +140,14 @@ class Rig:
         self.largest: FloatArray = np.zeros((len(GAINS), self.n_joints))
         self.cost = 0.0
         # Models do not change, and are not copied.
-        self._shared = (self._settings, self._physics, self._feedforward, predictor, self._expected, arm)
+        self._shared = (
+            self._settings,
+            self._physics,
+            self._feedforward,
+            predictor,
+            self._expected,
+            arm,
+        )
 
     def start(self, path: JointPath) -> None:
         """Put the arm at the beginning of a path."""

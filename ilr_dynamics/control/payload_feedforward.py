@@ -26,7 +26,8 @@ class PayloadFeedForward:
         Model of the arm without the payload.
     payload : callable
         Torque, Nm, of the payload for a position, velocity and acceleration, all (n_joints,) or
-        rows of these as the arm's model takes them, such as ``robot.payload_dynamics.PayloadDynamics.torque_of`` returns.
+        rows of these as the arm's model takes them, such as
+        ``robot.payload_dynamics.PayloadDynamics.torque_of`` returns.
     """
 
     def __init__(

@@ -40,7 +40,16 @@ def still(time):
     return Reference.at_rest([0.3, -0.2])
 
 
-def looks(observer, motion, external, n=200, *, effort=lambda torque: None, mode=Mode.TRACKING, expected=arm_of_test):
+def looks(
+    observer,
+    motion,
+    external,
+    n=200,
+    *,
+    effort=lambda torque: None,
+    mode=Mode.TRACKING,
+    expected=arm_of_test,
+):
     """Looks at a motion in which something pushes; commands act from the next state on."""
     found = []
     drive = {}

@@ -230,7 +230,7 @@ class Overestimate(Model):
 
 
 def test_an_arm_whose_friction_is_overestimated_stays_where_it_is_let_go(supervision):
-    """Without what it is trusted less, the first joint goes on, and the dither moves the second."""
+    """If all of the compensation were kept, either joint would go on by itself."""
     arm = Arm(supervision, Overestimate(), dither=0.8)
     arm.run(0.5)
     guided(arm)
