@@ -31,12 +31,12 @@ __all__ = ["FrictionTrust"]
 # Time constants of the two speeds, s, and the speed that counts as none, rad/s.
 SHORT, LONG, NO_SPEED = 0.02, 0.1, 0.01
 # What is kept falls with the relative loss of speed by this, from the second on.
-GAIN, LOSS = 3.0, 0.05
+GAIN, LOSS = 2.0, 0.1
 # How often creeping is looked for, s: twice a period of the dither. A joint creeps that moves by
 # more than the first, rad, slower than the second, rad/s.
 INTERVAL, STILL, SLOW = 0.1, 0.0001, 0.03
 # Share that a joint keeps that creeps, what it gets back while it stands still, and the least.
-KEPT, BACK, LEAST = 0.85, 0.002, 0.8
+KEPT, BACK, LEAST = 0.97, 0.002, 0.8
 # After a longer time without a state all begins anew, s.
 GAP = 0.1
 
