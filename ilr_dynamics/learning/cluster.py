@@ -43,7 +43,7 @@ MISSING = (
 BLOCKS_PER_WORKER = 4
 # Of workers of this machine. By default one tries for 30 s to reach another that was killed, and
 # all wait for what it wanted from there.
-WORKER_CONFIG = {"distributed": {"comm": {"timeouts": {"connect": "3s"}}}}
+WORKER_CONFIG = {"distributed.comm.timeouts.connect": "3s"}
 # Beginning of the names of folders for samples.
 OF_SAMPLES = "ilr_dynamics_samples_"
 # Objection to a folder that is not there.

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
+from ilr_dynamics.cli.ros_domain import OwnDomain
 from ilr_dynamics.cli.tracking_evaluation import read_tracking
 from ilr_dynamics.exceptions import RecordingError
 from ilr_dynamics.recording import read_annotations, read_recording
@@ -94,10 +96,11 @@ class Arm:
         assert self.call(SetParameters, "set_parameters", request).results[0].successful
 
 
-@pytest.fixture
-def arm():
+@contextmanager
+def arm_of(domain=None):
+    """Arm in a ROS domain, by default that of the process."""
     context = Context()
-    rclpy.init(context=context)
+    rclpy.init(context=context, domain_id=domain)
     node = Node("arm", context=context)
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(node)
@@ -107,8 +110,14 @@ def arm():
     rclpy.shutdown(context=context)
 
 
+@pytest.fixture
+def arm():
+    with arm_of() as arm:
+        yield arm
+
+
 @contextmanager
-def recorders(folder):
+def recorders(folder, environment=None):
     """Start recorders, which are asked to end at last."""
     processes = []
 
@@ -121,6 +130,7 @@ def recorders(folder):
             [sys.executable, "-m", "ilr_dynamics.nodes.recorder", "--ros-args", *arguments],
             stderr=subprocess.PIPE,
             text=True,
+            env={**os.environ, **(environment or {})},
         )
         processes.append(process)
         return process
@@ -139,17 +149,25 @@ def start_recorder(tmp_path):
 
 
 @pytest.fixture(scope="module", params=["mcap", "sqlite3"])
-def folder(request, tmp_path_factory):
-    """Folder of a recorder that is ready for one recording after the other."""
+def shared_recorder(request, tmp_path_factory):
+    """Folder of a recorder that is ready for one recording after the other, and its domain."""
     folder = tmp_path_factory.mktemp("runs")
-    with recorders(folder) as start:
+    with OwnDomain() as domain, recorders(folder, domain.environment()) as start:
         recorder = start(storage=request.param, prefix="left_", controller_state=REPORTS)
-        yield folder
+        yield folder, domain.number
         recorder.send_signal(signal.SIGINT)
         assert recorder.wait(TIMEOUT) == 0
 
 
-def test_runs_are_recorded_one_after_the_other(arm, folder):
+@pytest.fixture
+def shared(shared_recorder):
+    folder, domain = shared_recorder
+    with arm_of(domain) as arm:
+        yield arm, folder
+
+
+def test_runs_are_recorded_one_after_the_other(shared):
+    arm, folder = shared
     arm.wait_for_recorder()
     for name in ("first", "second"):
         arm.set_uri(folder / name)
@@ -167,7 +185,8 @@ def test_runs_are_recorded_one_after_the_other(arm, folder):
         assert read_annotations(folder / name) == {"namespace": "/", "prefix": "left_"}
 
 
-def test_controller_states_are_recorded_for_evaluate(arm, folder):
+def test_controller_states_are_recorded_for_evaluate(shared):
+    arm, folder = shared
     reports = arm.node.create_publisher(ControllerState, REPORTS, DEEP)
     arm.wait_for_recorder()
     arm.set_uri(folder / "run")
@@ -189,7 +208,8 @@ def test_controller_states_are_recorded_for_evaluate(arm, folder):
     np.testing.assert_array_equal(read_recording(folder / "run", JOINTS).position, positions)
 
 
-def test_requests_that_make_no_sense_are_answered_with_the_reason(arm, folder):
+def test_requests_that_make_no_sense_are_answered_with_the_reason(shared):
+    arm, folder = shared
     arm.set_uri("")
     assert arm.trigger("start").message == ("the recording has no URI; expected a folder to write")
     answer = arm.trigger("stop")
