@@ -16,6 +16,7 @@ import signal
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -186,6 +187,8 @@ def _uninterrupted() -> Iterator[None]:
 
     A terminal sends it to all processes. What blocks a signal hands that down to what it starts.
     """
+    # When this one starts, with the first process otherwise, the signal is no longer blocked.
+    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
