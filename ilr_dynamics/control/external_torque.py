@@ -125,9 +125,9 @@ class PredictedTorque:
     def __init__(self, predictor: Predictor) -> None:
         self._predictor = predictor
 
-    def __call__(self, states: Reference) -> FeedForwardTorque:
+    def __call__(self, reference: Reference) -> FeedForwardTorque:
         """Return what is expected at states, all arrays of shape (n_states, n_joints)."""
-        mean, std = self._predictor.predict(np.concatenate(states, axis=1))
+        mean, std = self._predictor.predict(np.concatenate(reference, axis=1))
         return FeedForwardTorque(mean, std, gate=1.0)
 
 

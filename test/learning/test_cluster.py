@@ -46,17 +46,18 @@ def test_a_worker_that_is_killed_changes_nothing(workers, tmp_path):
     generator = np.random.default_rng(0)
     X = generator.uniform(-2.0, 2.0, (3000, 3))
     Y = np.sin(X[:, :2] * X[:, 1:])
-    files = [write_samples(tmp_path / f"{k}.npy", X[k::12], Y[k::12]) for k in range(12)]
+    # Few: each costs some messages between processes in each iteration.
+    files = [write_samples(tmp_path / f"{k}.npy", X[k::4], Y[k::4]) for k in range(4)]
     first, _ = before = list(workers.client.run(os.getpid).values())
     killed = []
 
     def kill(iteration, max_iterations, bound):
-        if iteration == 4:
+        if iteration == 2:
             killed.append(threading.Timer(0.02, os.kill, (first, signal.SIGKILL)))
             killed[0].start()
 
     def learn(mapper, callback=None):
-        model = ILR(30, inference=BatchInference(9))
+        model = ILR(30, inference=BatchInference(6))
         return fit_files(model, files, mapper=mapper, callback=callback)
 
     found, expected = learn(workers, kill), learn(OneProcess())
