@@ -254,4 +254,9 @@ def open_cluster(address: str) -> Iterator[DaskMapper]:
                 )
                 stack.enter_context(workers)
                 client = stack.enter_context(distributed.Client(workers))
-        yield DaskMapper(client)
+        try:
+            yield DaskMapper(client)
+        except KeyboardInterrupt:
+            # Each question that was under way would be said to have an error nobody looked at.
+            logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+            raise
