@@ -40,7 +40,6 @@ from ilr_dynamics.cli.table import format_table
 from ilr_dynamics.control import (
     JointPath,
     Mode,
-    Reference,
     RigidBodyFeedForward,
     TrackingController,
 )
@@ -135,13 +134,20 @@ class Rig:
         self._settings = node_settings(arm, "ilr")
         self._physics = RigidBodyFeedForward(arm.model)
         self._feedforward = self._settings.feedforward(self._physics, predictor)
-        self._expected = PredictedTorque(predictor)
+        self._predictor, self._expected = predictor, PredictedTorque(predictor)
         self.plant = PushedPlant(arm.model, load_plant_config(arm.description.name), seed)
         self.n_joints = arm.description.n_joints
         self.largest: FloatArray = np.zeros((len(GAINS), self.n_joints))
         self.cost = 0.0
         # Models do not change, and are not copied.
-        self._shared = (self._settings, self._physics, self._feedforward, self._expected, arm)
+        self._shared = (
+            self._settings,
+            self._physics,
+            self._feedforward,
+            predictor,
+            self._expected,
+            arm,
+        )
 
     def start(self, path: JointPath) -> None:
         """Put the arm at the beginning of a path."""
@@ -207,7 +213,7 @@ class Rig:
     def _torque(
         self, position: FloatArray, velocity: FloatArray, acceleration: FloatArray
     ) -> FloatArray:
-        return self._expected(Reference(position, velocity, acceleration)).torque
+        return self._predictor.query(np.concatenate((position, velocity, acceleration))).mean
 
 
 def _keep_nothing(_: str, work: Callable[[], Results]) -> Results:

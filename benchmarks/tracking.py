@@ -27,6 +27,7 @@ import _covering_experiment
 import _plant_experiments
 import numpy as np
 from _closed_loop import TEST_PATHS
+from _covering_models import MODELS
 from _covering_tables import report_covering
 from _hard_plants import PLANTS
 from _learners import LEARNERS
@@ -196,7 +197,7 @@ def _options() -> argparse.Namespace:
             name, nargs="+", choices=known, default=default, metavar="NAME", help=text
         )
 
-    parser.add_argument("--seeds", type=int, help="seeds of the arm (5; 3 with --plants)")
+    parser.add_argument("--seeds", type=_count, help="seeds of the arm (5; 3 with --plants)")
     robots = ("wam4", "wam7")
     choice("--robots", robots, [], "only these arms (both; wam4 of covering)")
     choice("--plants", tuple(PLANTS), [], "these plants of wam4 instead (%(choices)s)")
@@ -208,7 +209,7 @@ def _options() -> argparse.Namespace:
         help="how the arm is recorded and what learns (%(default)s)",
     )
     parser.add_argument(
-        "--processes", type=int, default=1, help="runs at the same time (%(default)s)"
+        "--processes", type=_count, default=1, help="runs at the same time (%(default)s)"
     )
     parser.add_argument(
         "--resume", type=Path, metavar="FOLDER", help="go on with what an earlier run kept there"
@@ -217,7 +218,14 @@ def _options() -> argparse.Namespace:
     options = parser.parse_args()
     if options.plants and options.protocol == "covering":
         parser.error("--plants goes with --protocol rounds only, got covering")
+    if options.plants and options.robots:
+        parser.error(f"--plants are arms like wam4; expected no --robots, got {options.robots}")
+    if options.resume is not None and options.resume.exists() and not options.resume.is_dir():
+        parser.error(f"--resume {options.resume} is no folder; expected that of an earlier run")
     covers = options.protocol == "covering"
+    known = (*_covering_experiment.GIVEN, *MODELS)
+    if covers and (others := [name for name in options.controllers if name not in known]):
+        parser.error(f"--protocol covering knows {', '.join(known)}; got {', '.join(others)}")
     options.robots = options.robots or (["wam4"] if covers else list(robots))
     seeds, controllers = (
         (3, _plant_experiments.CONTROLLERS) if options.plants else (5, CONTROLLERS)
@@ -225,6 +233,13 @@ def _options() -> argparse.Namespace:
     options.seeds = seeds if options.seeds is None else options.seeds
     options.controllers = options.controllers or list(controllers)
     return options
+
+
+def _count(text: str) -> int:
+    """Number of an option; 0 or less is an error."""
+    if (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError(f"expected 1 or more, got {number}")
+    return number
 
 
 if __name__ == "__main__":

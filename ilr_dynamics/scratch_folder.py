@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import shutil
@@ -17,15 +18,18 @@ LOCK = "lock"
 
 class ScratchFolder:
     """
-    New folder in the system's directory of temporary files.
+    New folder for what is not kept.
 
     A killed process cannot remove its folder; the next process that makes a folder with the same
-    prefix does. A process holds a lock in its folder, which the kernel releases when it ends.
+    prefix in the same place does. A process holds a lock in its folder, which the kernel releases
+    when it ends. On a file system without locks a killed process leaves its folder.
 
     Parameters
     ----------
     prefix : str
         Beginning of the folder's name.
+    parent : Path, optional
+        Where it is made; by default the system's directory of temporary files.
 
     Attributes
     ----------
@@ -33,14 +37,17 @@ class ScratchFolder:
         Path of the folder.
     """
 
-    def __init__(self, prefix: str) -> None:
-        _remove_abandoned(prefix)
-        self.path = Path(tempfile.mkdtemp(prefix=prefix))
+    def __init__(self, prefix: str, parent: Path | None = None) -> None:
+        parent = Path(tempfile.gettempdir()) if parent is None else parent
+        _remove_abandoned(parent, prefix)
+        self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
         unfinished = self.path / f"new_{LOCK}"
         self._lock = os.open(unfinished, os.O_CREAT | os.O_WRONLY, 0o600)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
-        # Renamed only now, so that no other process finds a lock that is not held yet.
-        unfinished.rename(self.path / LOCK)
+        # Without a lock nobody can tell whether the folder is in use: it gets none to be found.
+        with contextlib.suppress(OSError):
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
+            # Renamed only now, so that no other process finds a lock that is not held yet.
+            unfinished.rename(self.path / LOCK)
 
     def close(self) -> None:
         """Remove the folder and all that is in it."""
@@ -48,8 +55,8 @@ class ScratchFolder:
         os.close(self._lock)
 
 
-def _remove_abandoned(prefix: str) -> None:
-    for folder in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+def _remove_abandoned(parent: Path, prefix: str) -> None:
+    for folder in parent.glob(f"{prefix}*"):
         if _is_abandoned(folder):
             shutil.rmtree(folder, ignore_errors=True)
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -80,3 +81,32 @@ def test_folders_of_another_kind_stay(temporary):
     ScratchFolder("test_").close()
     assert sorted(os.listdir(temporary)) == ["precious", "test_link", "test_without_lock"]
     assert (target / LOCK).exists()
+
+
+def test_a_folder_in_another_place_is_removed_there_alone(temporary):
+    other = temporary / "other"
+    other.mkdir()
+    with hold_a_folder()[0] as killed:
+        killed.kill()
+        killed.wait()
+        folder = ScratchFolder("test_", other)
+        assert folder.path.parent == other
+        # As a killed process leaves it.
+        os.close(folder._lock)
+        later = ScratchFolder("test_", other)
+        assert os.listdir(other) == [later.path.name]
+        assert len(os.listdir(temporary)) == 2
+        later.close()
+
+
+def test_without_locks_a_folder_is_made_and_never_taken_for_abandoned(temporary, monkeypatch):
+    def refuse(descriptor, operation):
+        raise OSError("no locks available")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fcntl, "flock", refuse)
+        folder = ScratchFolder("test_")
+    ScratchFolder("test_").close()
+    assert os.listdir(temporary) == [folder.path.name]
+    folder.close()
+    assert not os.listdir(temporary)

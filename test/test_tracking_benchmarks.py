@@ -77,3 +77,24 @@ def test_motions_between_postures_stay_within_the_arms_limits():
         assert np.all(position < arm.description.position_upper)
         assert np.max(np.abs(velocity)) < 1.21
         assert np.all(np.ptp(position, axis=0) > 1.5 * REACH[: arm.description.n_joints])
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["--seeds", "0"], "--seeds: expected 1 or more, got 0"),
+        (["--processes", "-2"], "--processes: expected 1 or more, got -2"),
+        (["--seeds", "few"], "--seeds: invalid"),
+        (["--plants", "moon"], "invalid choice: 'moon'"),
+        (["--plants", "own", "--robots", "wam7"], "expected no --robots"),
+        (["--protocol", "covering", "--controllers", "physics_pd"], "got physics_pd"),
+        (["--resume", __file__], "is no folder"),
+    ],
+)
+def test_odd_options_are_refused_before_anything_runs(options, text, monkeypatch, capsys):
+    import tracking
+
+    monkeypatch.setattr(sys, "argv", ["tracking", *options])
+    with pytest.raises(SystemExit) as ended:
+        tracking.main()
+    assert ended.value.code == 2 and text in capsys.readouterr().err

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Sequence
 from errno import EISDIR
 from pathlib import Path
@@ -24,7 +25,9 @@ def check_output_path(
     path: str | os.PathLike[str], mark: bytes, recordings: Sequence[str | Path] = ()
 ) -> None:
     """
-    Refuse a path where something else than an earlier output would be lost or changed.
+    Refuse a path that cannot be written, or where else than an earlier output would be lost.
+
+    Called before the work, so that nobody learns at the end of it that it was in vain.
 
     Parameters
     ----------
@@ -40,13 +43,15 @@ def check_output_path(
     ------
     FileAccessError
         If the path lies in a recording, is an existing file without the mark, or a folder, or if
-        its folder does not exist.
+        its folder does not exist or no file can be made in it.
     """
     target = Path(path)
     try:
         folder = target.parent.resolve(strict=True)
         if target.is_dir():
             raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
+        # Tried, as no permission tells of a file system that is read-only or full. It has no name.
+        tempfile.TemporaryFile(dir=folder).close()
         inside = [place for place in (folder, *folder.parents) if _is_recording(place, recordings)]
         exists = os.path.lexists(target)
         is_output = exists and target.is_file() and mark in _head(target)
@@ -54,7 +59,7 @@ def check_output_path(
     except (OSError, ValueError) as error:
         raise FileAccessError(
             f"{os.fspath(path)!r} cannot be written ({error}); expected a file in an existing "
-            "folder"
+            "folder that this program may write to"
         ) from error
     if inside:
         raise FileAccessError(

@@ -15,14 +15,16 @@ from ilr_dynamics.cli.learning_options import (
     add_learning_options,
     parse_learning_options,
 )
+from ilr_dynamics.cli.output_file import check_output_path
 from ilr_dynamics.cli.program import run_program
 from ilr_dynamics.cli.progress_bar import ProgressBar
 from ilr_dynamics.cli.table import format_table
-from ilr_dynamics.exceptions import InvalidParameterError, LearnerError, SnapshotError
+from ilr_dynamics.exceptions import InvalidParameterError, LearnerError
 from ilr_dynamics.learning import LearningReport
 from ilr_dynamics.learning.cluster import open_cluster
 from ilr_dynamics.learning.joint_training import STOCHASTIC, learn_together
 from ilr_dynamics.learning.training import Training, learn_recordings, prepare_training
+from ilr_dynamics.regression.files.model_file import SNAPSHOT
 
 __all__ = ["main"]
 
@@ -81,8 +83,8 @@ def _parser() -> argparse.ArgumentParser:
 def _train(arguments: Sequence[str] | None) -> None:
     options, settings = parse_learning_options(_parser(), arguments)
     output = Path(options.output)
-    if not output.parent.is_dir():
-        raise SnapshotError(f"there is no folder {output.parent}; expected one for {output.name}")
+    # Before the recordings are read and learned, which may take hours.
+    check_output_path(output, SNAPSHOT.format.encode())
     if options.stochastic and options.cluster is None:
         raise InvalidParameterError("--stochastic is for --cluster, which is missing")
     if options.cluster is not None and options.snapshot:

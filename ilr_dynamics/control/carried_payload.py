@@ -133,11 +133,14 @@ class CarriedPayload:
 
     def carrying(self, arm: FeedForward) -> FeedForward:
         """Return a model of the arm with what the tool carries whenever it is asked."""
+        carried = self.payload
+        present = self._carrying(arm)
 
         def torque(reference: Reference) -> FeedForwardTorque:
-            if self.payload is None:
-                return arm(reference)
-            return PayloadFeedForward(arm, self._dynamics.torque_of(self.payload))(reference)
+            nonlocal carried, present
+            if carried is not self.payload:
+                carried, present = self.payload, self._carrying(arm)
+            return present(reference)
 
         return torque
 
@@ -259,7 +262,10 @@ class CarriedPayload:
         self.payload, self.source = payload, source
 
     def _with_payload(self, arm: FeedForward) -> FeedForward:
-        if self.payload is None or self._arm is None:
+        return arm if self._arm is None else self._carrying(arm)
+
+    def _carrying(self, arm: FeedForward) -> FeedForward:
+        if self.payload is None:
             return arm
         return PayloadFeedForward(arm, self._dynamics.torque_of(self.payload))
 

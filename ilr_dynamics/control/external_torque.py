@@ -126,9 +126,9 @@ class PredictedTorque:
         self._predictor = predictor
 
     def __call__(self, reference: Reference) -> FeedForwardTorque:
-        """Return what is expected at a state (`FeedForward`)."""
-        prediction = self._predictor.query(np.concatenate(reference))
-        return FeedForwardTorque(prediction.mean, prediction.std, gate=1.0)
+        """Return what is expected at states, all arrays of shape (n_states, n_joints)."""
+        mean, std = self._predictor.predict(np.concatenate(reference, axis=1))
+        return FeedForwardTorque(mean, std, gate=1.0)
 
 
 class _Expectation(NamedTuple):
@@ -142,26 +142,27 @@ class _Expectation(NamedTuple):
 def _expectation(
     expected: FeedForward, motion: SmoothedMotion, weights: FloatArray
 ) -> _Expectation:
-    """Ask the model once if all joints slip, else for both directions and at rest."""
+    """Ask the model for the motion if all joints slip, else for both directions and at rest."""
     position, velocity, acceleration = motion[:3]
     parts = motion.parts
     speed = np.abs(parts)
     slow = (speed.min(axis=0) < SLIPS) | (np.abs(parts.sum(axis=0)) < speed.sum(axis=0))
     if not slow.any():
-        mean, std, *_ = expected(Reference(position, velocity, acceleration))
+        moving = Reference(position[None], velocity[None], acceleration[None])
+        (mean,), (std,), *_ = expected(moving)
         return _Expectation(mean, std, np.zeros_like(std))
     fast = np.maximum(np.abs(velocity), SLIPS)
-    forth, back, rest = (
-        expected(Reference(position, np.where(slow, assumed, velocity), acceleration))
-        for assumed in (fast, -fast, 0.0)
-    )
+    assumed = np.where(slow, np.array((fast, -fast, np.zeros_like(fast))), velocity)
+    # All three at once: these states are near each other, so that takes little more than one.
+    states = Reference(np.array((position,) * 3), assumed, np.array((acceleration,) * 3))
+    (forth, back, _), (of_forth, of_back, of_rest), *_ = expected(states)
     direction = weights @ np.minimum(np.maximum(parts / TURNS, -1.0), 1.0)
     share = np.abs(weights) @ (1.0 / np.sqrt(1.0 + (parts / RESTS) ** 2))
-    friction = 0.5 * (forth.torque - back.torque)
-    of_slipping = np.maximum(forth.std, back.std)
-    of_resting = np.sqrt(np.maximum(rest.std**2 - of_slipping**2, 0.0))
+    friction = 0.5 * (forth - back)
+    of_slipping = np.maximum(of_forth, of_back)
+    of_resting = np.sqrt(np.maximum(of_rest**2 - of_slipping**2, 0.0))
     return _Expectation(
-        0.5 * (forth.torque + back.torque) + np.where(slow, direction, 0.0) * friction,
+        0.5 * (forth + back) + np.where(slow, direction, 0.0) * friction,
         of_slipping,
         np.where(slow, share, 0.0) * of_resting,
     )
@@ -235,7 +236,8 @@ class ExternalTorqueObserver:
         effort : ndarray of shape (n_joints,) or None
             Torque in the joint state, Nm; None where the driver reports none.
         expected : FeedForward
-            Learned model of the arm with what it carries: torque and deviation.
+            Learned model of the arm with what it carries: torques and deviations at the states it
+            is asked for, all arrays of shape (n_states, n_joints).
 
         Returns
         -------

@@ -120,6 +120,10 @@ class Predictor(Protocol):
         """Predict at x = [q, qd, qdd], (3 * n_joints,)."""
         ...
 
+    def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return torques and deviations (n, n_joints), Nm, at rows of X (n, 3 * n_joints)."""
+        ...
+
 
 class NoFeedForward:
     """Zero torque: the PD works alone."""

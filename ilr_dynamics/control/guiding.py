@@ -20,6 +20,8 @@ turns, less than what the joint sticks with, and a push adds to it. Its share at
 than in motion, as joints stick with more than they slip with. As soon as the joint moves, its own
 velocity says where, and w is zero.
 
+Of both shares a joint keeps what it makes no motion of its own of (`FrictionTrust`), never more.
+
 Beside that there are damping, a brake from the velocity bound on, and springs that push joints
 back from the ends of their range.
 """
@@ -35,6 +37,7 @@ import numpy as np
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.control._validation import freeze, non_negative
 from ilr_dynamics.control.feedforward import FeedForward, FeedForwardTorque
+from ilr_dynamics.control.friction_trust import FrictionTrust
 from ilr_dynamics.control.joint_path import Reference
 from ilr_dynamics.control.limits import JointLimits
 from ilr_dynamics.exceptions import InvalidParameterError
@@ -108,7 +111,12 @@ class Guide:
             )
 
     def carry(
-        self, feedforward: FeedForward, time: float, position: FloatArray, velocity: FloatArray
+        self,
+        feedforward: FeedForward,
+        time: float,
+        position: FloatArray,
+        velocity: FloatArray,
+        trust: FrictionTrust | None = None,
     ) -> FeedForwardTorque:
         """
         Return the torque that carries the arm and compensates a share of its friction.
@@ -121,6 +129,8 @@ class Guide:
             Present time, s.
         position, velocity : ndarray of shape (n_joints,)
             Measured position and velocity, rad and rad/s.
+        trust : FrictionTrust, optional
+            What each joint keeps of that; by default all.
         """
         phase = 2.0 * math.pi * math.fmod(DITHER_FREQUENCY * time, 1.0)
         phases = phase + DITHER_PHASE * np.arange(position.size)
@@ -131,7 +141,11 @@ class Guide:
         forth = feedforward(Reference(position, assumed, zero))
         back = feedforward(Reference(position, -assumed, zero))
         moving = self.friction_share * np.maximum(1.0 - speed / self.velocity, 0.0)
-        share = resting * self.dither + (1.0 - resting) * moving
+        at_rest = resting * self.dither
+        in_motion = (1.0 - resting) * moving
+        if trust is not None:
+            at_rest, in_motion = trust.resting * at_rest, trust.moving * in_motion
+        share = at_rest + in_motion
         carried = 0.5 * (forth.torque + back.torque)
         friction = 0.5 * (forth.torque - back.torque)
         return forth._replace(torque=carried + share * friction)
@@ -184,6 +198,7 @@ class Guidance:
     def __init__(self, guide: Guide, feedforward: FeedForward) -> None:
         self.guide = guide
         self.feedforward = feedforward
+        self._trust = FrictionTrust()
         self._prepared: _Prepared | None = None
 
     def carry(
@@ -203,7 +218,9 @@ class Guidance:
         if prepared is not None and prepared.guide is self.guide:
             if prepared.feedforward is self.feedforward:
                 return prepared.torque, True
-        return self.guide.carry(self.feedforward, time, position, velocity), False
+        self._trust.observe(time, position, velocity)
+        trust = self._trust
+        return self.guide.carry(self.feedforward, time, position, velocity, trust), False
 
     def prepare(
         self, time: float, position: FloatArray, velocity: FloatArray, period: float
@@ -220,8 +237,9 @@ class Guidance:
         period : float
             Time until the next one, s.
         """
-        ahead = position + period * velocity
-        torque = self.guide.carry(self.feedforward, time + period, ahead, velocity)
+        self._trust.observe(time, position, velocity)
+        ahead, trust = position + period * velocity, self._trust
+        torque = self.guide.carry(self.feedforward, time + period, ahead, velocity, trust)
         self._prepared = _Prepared(self.guide, self.feedforward, torque)
 
     def forget(self) -> None:

@@ -25,8 +25,9 @@ class PayloadFeedForward:
     arm : FeedForward
         Model of the arm without the payload.
     payload : callable
-        Torque (n_joints,), Nm, of the payload for a position, velocity and acceleration
-        (n_joints,), such as ``robot.payload_dynamics.PayloadDynamics.torque_of`` returns.
+        Torque, Nm, of the payload for a position, velocity and acceleration, all (n_joints,) or
+        rows of these as the arm's model takes them, such as
+        ``robot.payload_dynamics.PayloadDynamics.torque_of`` returns.
     """
 
     def __init__(

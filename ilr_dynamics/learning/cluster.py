@@ -12,9 +12,11 @@ from __future__ import annotations
 import logging
 import operator
 import re
+import signal
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,6 +27,7 @@ from ilr_dynamics.regression.shared.map_reduce import (
     sum_of_items,
     tree_sum,
 )
+from ilr_dynamics.scratch_folder import ScratchFolder
 
 __all__ = ["DaskMapper", "open_cluster"]
 
@@ -39,6 +42,13 @@ MISSING = (
 )
 # Parts of a sum for each worker: as many as keep all busy if some are slower.
 BLOCKS_PER_WORKER = 4
+# Of workers of this machine. By default one tries for 30 s to reach another that was killed, and
+# all wait for what it wanted from there.
+WORKER_CONFIG = {"distributed.comm.timeouts.connect": "3s"}
+# Beginning of the names of folders for samples.
+OF_SAMPLES = "ilr_dynamics_samples_"
+# Objection to a folder that is not there.
+UNSEEN = "unseen"
 # How long a scheduler may take to answer, s.
 CONNECT_TIMEOUT = 15.0
 
@@ -104,18 +114,21 @@ class DaskMapper(Mapper):
         Raises
         ------
         LearnerError
-            If some workers lack this package or do not see the folder; names these.
+            If it cannot be made; if some workers lack this package, do not see the folder or
+            cannot write to it; names these.
         """
-        with tempfile.TemporaryDirectory(prefix="samples-", dir=parent.absolute()) as name:
+        try:
+            folder = ScratchFolder(OF_SAMPLES, parent.absolute())
+        except OSError as error:
+            raise LearnerError(
+                f"no folder for samples can be made in {parent} ({error}); expected one that this "
+                "process and all machines of the cluster may write to"
+            ) from error
+        with closing(folder):
             with _named_failures():
-                found: dict[str, bool] = self.client.run(_exists, name)
-            blind = [worker for worker, sees in found.items() if not sees]
-            if blind:
-                raise LearnerError(
-                    f"the workers {', '.join(blind)} do not see the folder {name}; expected one "
-                    "that all machines of the cluster have under the same name"
-                )
-            yield Path(name)
+                found: dict[str, str] = self.client.run(objection_to, str(folder.path))
+            check_seen(folder.path, found)
+            yield folder.path
 
 
 def _same(value: Shared) -> Shared:
@@ -126,8 +139,31 @@ def _evaluated(function: Callable[[Item, Shared], Result], item: Item, shared: S
     return function(item, shared)
 
 
-def _exists(path: str) -> bool:
-    return Path(path).exists()
+def objection_to(folder: str) -> str:
+    """Return why this process cannot write to a folder; `UNSEEN` if it is not there."""
+    if not Path(folder).is_dir():
+        return UNSEEN
+    try:
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        return str(error)
+    return ""
+
+
+def check_seen(folder: Path, found: Mapping[str, str]) -> None:
+    """Raise LearnerError that names the workers who have an objection to a folder (`found`)."""
+    of_all = "that all machines of the cluster have under the same name and may write to"
+    blind = [worker for worker, objection in found.items() if objection == UNSEEN]
+    if blind:
+        raise LearnerError(
+            f"the workers {', '.join(blind)} do not see the folder {folder}; expected one {of_all}"
+        )
+    barred = [f"{worker} ({objection})" for worker, objection in found.items() if objection]
+    if barred:
+        raise LearnerError(
+            f"the workers {', '.join(barred)} cannot write to the folder {folder}; expected one "
+            f"{of_all}"
+        )
 
 
 @contextmanager
@@ -142,6 +178,22 @@ def _named_failures() -> Iterator[None]:
             f"the cluster failed: {type(error).__name__}: {error}; expected workers with the same "
             "version of ilr_dynamics, and memory enough for a file of samples each"
         ) from error
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """
+    Start threads and processes that Ctrl-C does not reach: it is for the one who has them work.
+
+    A terminal sends it to all processes. What blocks a signal hands that down to what it starts.
+    """
+    # When this one starts, with the first process otherwise, the signal is no longer blocked.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
@@ -191,14 +243,20 @@ def open_cluster(address: str) -> Iterator[DaskMapper]:
                     f"the Dask scheduler at {address} has no workers; expected at least one"
                 ) from error
         else:
-            with _named_failures():
+            with _named_failures(), _uninterrupted():
                 workers = distributed.LocalCluster(
                     n_workers=int(local.group(1)),
                     threads_per_worker=1,
                     processes=True,
                     dashboard_address=None,
                     silence_logs=logging.CRITICAL,
+                    config=WORKER_CONFIG,
                 )
                 stack.enter_context(workers)
                 client = stack.enter_context(distributed.Client(workers))
-        yield DaskMapper(client)
+        try:
+            yield DaskMapper(client)
+        except KeyboardInterrupt:
+            # Each question that was under way would be said to have an error nobody looked at.
+            logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+            raise

@@ -29,7 +29,7 @@ from ilr_dynamics.regression.inference.state import initial_state
 from ilr_dynamics.regression.learner import extended
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 from ilr_dynamics.regression.shared.map_reduce import Mapper, OneProcess
-from ilr_dynamics.regression.shared.validation import check_random_state
+from ilr_dynamics.regression.shared.validation import check_random_state, check_type
 from ilr_dynamics.regression.units.transforms import Transforms
 
 __all__ = ["fit_files"]
@@ -80,11 +80,20 @@ def fit_files(
     ------
     InvalidDataError
         If files do not fit together or cannot be read.
+    FileAccessError
+        If what each file has beside it cannot be written.
     InvalidParameterError
-        If a parameter of the model is out of range.
+        If an argument is of another type, or a parameter of the model out of range.
+    NotFittedError
+        If the model to start with has learned nothing.
     """
+    check_type(model, "model", MixtureRegressor)
     learner = model._learner()
     _check(files)
+    if mapper is not None:
+        check_type(mapper, "mapper", Mapper)
+    if start is not None:
+        _check_start(start, model, files[0])
     mapper = OneProcess() if mapper is None else mapper
     if start is None:
         X, Y, weights = _sketch(files, mapper)
@@ -130,6 +139,9 @@ def fit_files(
 
 
 def _check(files: Sequence[SampleFile]) -> None:
+    check_type(files, "files", Sequence)
+    for file in files:
+        check_type(file, "each of the files", SampleFile)
     sizes = {(file.n_inputs, file.n_outputs) for file in files}
     if len(sizes) != 1:
         raise InvalidDataError(
@@ -137,6 +149,19 @@ def _check(files: Sequence[SampleFile]) -> None:
         )
     if len({os.path.realpath(file.path) for file in files}) != len(files):
         raise InvalidDataError("a file of samples is given twice; expected different ones")
+
+
+def _check_start(start: MixtureRegressor, model: MixtureRegressor, file: SampleFile) -> None:
+    check_type(start, "start", MixtureRegressor)
+    # Of as many levels as the model is to have.
+    check_type(start.default_prior, "the prior of start", type(model.default_prior), exactly=True)
+    start._check_fitted()
+    sizes, expected = (start.n_features_in_, start.n_outputs_), (file.n_inputs, file.n_outputs)
+    if sizes != expected:
+        raise InvalidDataError(
+            f"the model to start with has {sizes[0]} inputs and {sizes[1]} outputs; expected "
+            f"{expected[0]} and {expected[1]}, as the samples have"
+        )
 
 
 def _sketch(

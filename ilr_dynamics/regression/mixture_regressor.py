@@ -42,6 +42,7 @@ from ilr_dynamics.regression.shared.validation import (
     check_random_state,
     check_real,
     check_training_data,
+    check_type,
 )
 from ilr_dynamics.regression.units.features import check_features
 from ilr_dynamics.regression.units.scaling import Scaling
@@ -193,9 +194,9 @@ class MixtureRegressor(FittedMixture, Estimator):
             values["learn_residual"] = model is not None and model.learns_residual
         groups = {n: self._group(n, values[n]) for n in ("prior", "inference", "scaling")}
         # A prior of two levels would make the model another one.
-        _check_type("prior", groups["prior"], type(self.default_prior), exactly=True)
-        _check_type("inference", groups["inference"], Inference)
-        _check_type("scaling", groups["scaling"], Scaling)
+        check_type(groups["prior"], "prior", type(self.default_prior), exactly=True)
+        check_type(groups["inference"], "inference", Inference)
+        check_type(groups["scaling"], "scaling", Scaling)
         return Learner(**{**values, **groups})
 
     @one_blas_thread
@@ -369,9 +370,3 @@ def _check_forgetting(value: object) -> None:
         check_real(value, "forgetting_factor", above=0.0, at_most=1.0)
     except InvalidParameterError as error:
         raise InvalidParameterError(f'{error}, or "auto"') from error
-
-
-def _check_type(name: str, value: object, expected: type, *, exactly: bool = False) -> None:
-    if type(value) is expected or (not exactly and isinstance(value, expected)):
-        return
-    raise InvalidParameterError(f"{name} must be of type {expected.__name__}, got {value!r}")

@@ -211,7 +211,11 @@ static int view_of(PyObject *array, const char *name, Py_ssize_t n_items, int fl
     if (PyObject_GetBuffer(array, view, flags | PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) < 0) return 0;
     int is_float = view->format && !strcmp(view->format, "d");
     if (is_float && (n_items < 0 || view->len == n_items * view->itemsize)) return 1;
-    PyErr_Format(PyExc_ValueError, "%s must hold %zd 64-bit floats, got %zd bytes", name, n_items, view->len);
+    if (n_items < 0)
+        PyErr_Format(PyExc_ValueError, "%s must hold 64-bit floats, got format '%s'", name,
+                     view->format ? view->format : "B");
+    else
+        PyErr_Format(PyExc_ValueError, "%s must hold %zd 64-bit floats, got %zd bytes", name, n_items, view->len);
     PyBuffer_Release(view);
     return 0;
 }

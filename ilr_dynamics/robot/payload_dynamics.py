@@ -20,7 +20,7 @@ from ilr_dynamics.robot.pseudo_inertia import moved
 __all__ = ["PayloadDynamics", "PayloadTorque"]
 
 PayloadTorque = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
-"""From position, velocity and acceleration (n_joints,) to torques (n_joints,), Nm."""
+"""From position, velocity and acceleration to torques, Nm, all (n_joints,) or rows of these."""
 
 
 class PayloadDynamics:
@@ -89,6 +89,9 @@ class PayloadDynamics:
         def torque(
             position: FloatArray, velocity: FloatArray, acceleration: FloatArray
         ) -> FloatArray:
-            return np.array(pinocchio.rnea(model, data, position, velocity, acceleration))
+            if position.ndim == 1:
+                return np.array(pinocchio.rnea(model, data, position, velocity, acceleration))
+            states = zip(position, velocity, acceleration, strict=True)
+            return np.array([pinocchio.rnea(model, data, *state) for state in states])
 
         return torque

@@ -92,6 +92,7 @@ def contents(folder):
         ("link.html", "did not write it; expected a new name"),
         ("bag", "expected a file in an existing folder"),
         ("none/report.html", "existing folder"),
+        ("/proc/self/report.html", "that this program may write to"),
     ],
 )
 def test_a_report_overwrites_nothing_but_a_report(write, tmp_path, capsys, target, reason):

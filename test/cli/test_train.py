@@ -72,7 +72,8 @@ def test_snapshot_is_learned_on(bag, record_motion, tmp_path):
     [
         (["/nowhere/bag"], "train: recording '/nowhere/bag' does not exist"),
         (["/nowhere/bag", "--snapshot", "/nowhere/old.npz"], "/nowhere/old.npz"),
-        (["/nowhere/bag", "-o", "/nowhere/model.npz"], "there is no folder /nowhere"),
+        (["/nowhere/bag", "-o", "/nowhere/model.npz"], "'/nowhere/model.npz' cannot be written"),
+        (["/nowhere/bag", "-o", "/proc/self/model.npz"], "that this program may write to"),
         (["/nowhere/bag", "--joints", "j1", "j1"], "different names"),
         (["/nowhere/bag", "--seed", "-1"], "random_state is -1; expected an integer"),
     ],
@@ -81,6 +82,19 @@ def test_what_is_wrong_is_said_and_nothing_written(arguments, message, tmp_path,
     assert main(["-o", str(tmp_path / "model.npz"), *arguments]) == 1
     assert message in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_but_a_model_is_replaced(bag, tmp_path, capsys):
+    output = tmp_path / "notes.npz"
+    output.write_bytes(b"by hand")
+    assert main([str(bag), "-o", str(output), *ARM]) == 1
+    assert "this program did not write it" in capsys.readouterr().err
+    assert output.read_bytes() == b"by hand"
+    assert main([str(bag), "-o", str(bag / "model.npz"), *ARM]) == 1
+    assert "lies in the recording" in capsys.readouterr().err
+    output.unlink()
+    for _ in range(2):
+        assert main([str(bag), "-o", str(output), *ARM]) == 0
 
 
 def test_parameters_of_the_node_give_its_model(bag_of_four_joints, tmp_path):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ilr_dynamics.control import (
+    FeedForwardTorque,
     Gains,
     JointLimits,
     JointPath,
@@ -82,8 +83,24 @@ def test_a_guided_arm_is_carried_with_what_its_tool_carries_then(carried, physic
     weight = PayloadDynamics(ARM).torque_of(PAYLOAD)(*REST)
     assert np.abs(weight).max() > 1.0
     np.testing.assert_allclose(model(REST).torque, of_arm + weight)
+    heavier = Payload(1.2, [0.0, 0.0, 0.03], [1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3])
+    carried.set(heavier)
+    weight = PayloadDynamics(ARM).torque_of(heavier)(*REST)
+    np.testing.assert_allclose(model(REST).torque, of_arm + weight)
     carried.clear()
     np.testing.assert_array_equal(model(REST).torque, of_arm)
+
+
+def test_a_payload_has_torques_at_several_states(carried):
+    states = Reference(*np.random.default_rng(0).normal(size=(3, 5, 4)))
+
+    def nothing(states):
+        return FeedForwardTorque(np.zeros_like(states.position), np.ones_like(states.position))
+
+    carried.set(PAYLOAD)
+    of_one = PayloadDynamics(ARM).torque_of(PAYLOAD)
+    expected = [of_one(*state) for state in zip(*states, strict=True)]
+    np.testing.assert_array_equal(carried.carrying(nothing)(states).torque, expected)
 
 
 def test_payload_is_estimated_taken_and_cleared(carried, physics):

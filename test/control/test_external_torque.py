@@ -40,7 +40,16 @@ def still(time):
     return Reference.at_rest([0.3, -0.2])
 
 
-def looks(observer, motion, external, n=200, *, effort=lambda torque: None, mode=Mode.TRACKING):
+def looks(
+    observer,
+    motion,
+    external,
+    n=200,
+    *,
+    effort=lambda torque: None,
+    mode=Mode.TRACKING,
+    expected=arm_of_test,
+):
     """Looks at a motion in which something pushes; commands act from the next state on."""
     found = []
     drive = {}
@@ -64,7 +73,7 @@ def looks(observer, motion, external, n=200, *, effort=lambda torque: None, mode
             False,
             True,
         )
-        look = observer.add(command, effort(drive[cycle]), arm_of_test)
+        look = observer.add(command, effort(drive[cycle]), expected)
         if look is not None:
             found.append(look)
     return found
@@ -113,6 +122,20 @@ def test_a_joint_at_rest_hides_what_its_friction_holds():
         found = looks(observer_of(), still, lambda _, push=push: push)
         assert {look.contact for look in found} == {is_contact}
         assert (found[-1].std > DRY).all() and (found[-1].std < 1.5 * DRY).all()
+
+
+@pytest.mark.parametrize(("motion", "n_states"), [(swing, 1), (still, 3)])
+def test_the_model_is_asked_once_a_look(motion, n_states):
+    """A joint that may stick has three velocities, in one question."""
+    asked = []
+
+    def expected(states):
+        asked.append(states)
+        return arm_of_test(states)
+
+    found = looks(observer_of(), motion, lambda _: np.zeros(2), expected=expected)
+    assert len(asked) == len(found) > 30
+    assert {array.shape for states in asked for array in states} == {(n_states, 2)}
 
 
 def test_friction_that_turns_round_is_no_push():
@@ -178,19 +201,23 @@ def test_nothing_is_known_while_no_command_is_followed(mode):
 @pytest.mark.parametrize(("torque", "std"), [(np.nan, 1.0), (1.0, np.nan), (1.0, 0.0)])
 def test_a_model_without_an_answer_or_doubt_gives_nothing(torque, std):
     observer = observer_of()
-    answer = FeedForwardTorque(np.full(2, torque), np.full(2, std))
+
+    def answer(states):
+        shape = states.position.shape
+        return FeedForwardTorque(np.full(shape, torque), np.full(shape, std))
+
     state = swing(0.0)
     for cycle in range(100):
         command = Command(
             cycle * PERIOD,
             Mode.HOLDING,
             np.ones(2),
-            answer,
+            arm_of_test(state),
             np.zeros(2),
             state,
             *state[:2],
             False,
             True,
         )
-        assert observer.add(command, None, lambda _: answer) is None
+        assert observer.add(command, None, answer) is None
     assert "no finite torque, or has no deviation" in observer.objection

@@ -220,6 +220,35 @@ def test_the_arm_let_go_stays_and_a_small_push_moves_it(arm):
     np.testing.assert_allclose(arm.position, there, atol=1e-3)
 
 
+class Overestimate(Model):
+    """Takes friction for an eighth larger than it is, and is wrong about the weight too."""
+
+    def __call__(self, reference):
+        right = super().__call__(reference)
+        friction = right.torque - weight(reference.position)
+        return right._replace(torque=right.torque + friction / 8.0 + 0.05 * DRY)
+
+
+def test_an_arm_whose_friction_is_overestimated_stays_where_it_is_let_go(supervision):
+    """If all of the compensation were kept, either joint would go on by itself."""
+    arm = Arm(supervision, Overestimate(), friction_share=0.85, dither=0.9)
+    arm.run(0.5)
+    guided(arm)
+    start = arm.position
+    arm.push = DRY / 3.0 * [1.0, -1.0]
+    arm.run(1.0)
+    assert np.all((arm.position - start) * [1.0, -1.0] > 0.05)
+    arm.push = np.zeros(2)
+    arm.run(0.5)
+    there = arm.position
+    arm.run(2.0)
+    np.testing.assert_allclose(arm.position, there, atol=5e-3)
+    # And a hand still moves it.
+    arm.push = DRY / 2.0 * [1.0, -1.0]
+    arm.run(1.0)
+    assert np.all((arm.position - there) * [1.0, -1.0] > 0.05)
+
+
 def test_what_is_desired_is_what_is_measured(arm):
     command = guided(arm).run(0.1)
     np.testing.assert_array_equal(command.reference.position, command.position)

@@ -46,17 +46,18 @@ def test_a_worker_that_is_killed_changes_nothing(workers, tmp_path):
     generator = np.random.default_rng(0)
     X = generator.uniform(-2.0, 2.0, (3000, 3))
     Y = np.sin(X[:, :2] * X[:, 1:])
-    files = [write_samples(tmp_path / f"{k}.npy", X[k::12], Y[k::12]) for k in range(12)]
+    # Few: each costs some messages between processes in each iteration.
+    files = [write_samples(tmp_path / f"{k}.npy", X[k::4], Y[k::4]) for k in range(4)]
     first, _ = before = list(workers.client.run(os.getpid).values())
     killed = []
 
     def kill(iteration, max_iterations, bound):
-        if iteration == 4:
+        if iteration == 2:
             killed.append(threading.Timer(0.02, os.kill, (first, signal.SIGKILL)))
             killed[0].start()
 
     def learn(mapper, callback=None):
-        model = ILR(30, inference=BatchInference(9))
+        model = ILR(30, inference=BatchInference(6))
         return fit_files(model, files, mapper=mapper, callback=callback)
 
     found, expected = learn(workers, kill), learn(OneProcess())
@@ -64,6 +65,17 @@ def test_a_worker_that_is_killed_changes_nothing(workers, tmp_path):
     np.testing.assert_array_equal(found.lower_bounds_, expected.lower_bounds_)
     np.testing.assert_allclose(found.predict(X), expected.predict(X), rtol=1e-8, atol=1e-12)
     assert first in before and first not in workers.client.run(os.getpid).values()
+
+
+def test_ctrl_c_is_for_the_program_and_not_for_its_workers(workers):
+    """A terminal sends it to all processes, and each would print where it was."""
+    before = workers.client.run(os.getpid)
+    for process in before.values():
+        os.kill(process, signal.SIGINT)
+    assert workers.map(divmod, [7, 8], 3) == [(2, 1), (2, 2)]
+    # One that another test has killed may have come back meanwhile.
+    assert before.items() <= workers.client.run(os.getpid).items()
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 
 @pytest.mark.parametrize("stochastic", [False, True], ids=["batch", "stochastic"])
@@ -118,6 +130,17 @@ def test_a_folder_that_workers_do_not_see_is_named(workers, tmp_path):
         pass
     os.close(descriptor)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_is_refused(workers):
+    with (
+        pytest.raises(LearnerError, match=r"no folder for samples can be made in /proc/self \("),
+        workers.samples_folder(Path("/proc/self")),
+    ):
+        pass
+    found = workers.client.run(cluster.objection_to, "/proc/self")
+    with pytest.raises(LearnerError, match=r"tcp.* \(.*\) cannot write to the folder /proc/self"):
+        cluster.check_seen(Path("/proc/self"), found)
 
 
 def test_errors_of_workers_are_told(workers):

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 import time
 from array import array
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -25,6 +27,7 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
+from ilr_dynamics.cli.ros_domain import OwnDomain
 from ilr_dynamics.cli.tracking_evaluation import read_tracking
 from ilr_dynamics.exceptions import RecordingError
 from ilr_dynamics.recording import read_annotations, read_recording
@@ -32,6 +35,7 @@ from ilr_dynamics_msgs.msg import ControllerState
 
 JOINTS = ["j1", "j2"]
 TIMEOUT = 120.0
+REPORTS = "inverse_dynamics/controller_state"
 DEEP = QoSProfile(depth=5000)
 
 
@@ -92,10 +96,11 @@ class Arm:
         assert self.call(SetParameters, "set_parameters", request).results[0].successful
 
 
-@pytest.fixture
-def arm():
+@contextmanager
+def arm_of(domain=None):
+    """Arm in a ROS domain, by default that of the process."""
     context = Context()
-    rclpy.init(context=context)
+    rclpy.init(context=context, domain_id=domain)
     node = Node("arm", context=context)
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(node)
@@ -106,11 +111,18 @@ def arm():
 
 
 @pytest.fixture
-def start_recorder(tmp_path):
+def arm():
+    with arm_of() as arm:
+        yield arm
+
+
+@contextmanager
+def recorders(folder, environment=None):
+    """Start recorders, which are asked to end at last."""
     processes = []
 
     def start(**parameters):
-        parameters = {"files.directories": [str(tmp_path)], **parameters}
+        parameters = {"files.directories": [str(folder)], **parameters}
         arguments = [
             word for name, value in parameters.items() for word in ("-p", f"{name}:={value}")
         ]
@@ -118,6 +130,7 @@ def start_recorder(tmp_path):
             [sys.executable, "-m", "ilr_dynamics.nodes.recorder", "--ros-args", *arguments],
             stderr=subprocess.PIPE,
             text=True,
+            env={**os.environ, **(environment or {})},
         )
         processes.append(process)
         return process
@@ -129,12 +142,35 @@ def start_recorder(tmp_path):
         process.communicate(timeout=TIMEOUT)
 
 
-@pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
-def test_runs_are_recorded_one_after_the_other(arm, start_recorder, tmp_path, storage):
-    recorder = start_recorder(storage=storage, prefix="left_")
+@pytest.fixture
+def start_recorder(tmp_path):
+    with recorders(tmp_path) as start:
+        yield start
+
+
+@pytest.fixture(scope="module", params=["mcap", "sqlite3"])
+def shared_recorder(request, tmp_path_factory):
+    """Folder of a recorder that is ready for one recording after the other, and its domain."""
+    folder = tmp_path_factory.mktemp("runs")
+    with OwnDomain() as domain, recorders(folder, domain.environment()) as start:
+        recorder = start(storage=request.param, prefix="left_", controller_state=REPORTS)
+        yield folder, domain.number
+        recorder.send_signal(signal.SIGINT)
+        assert recorder.wait(TIMEOUT) == 0
+
+
+@pytest.fixture
+def shared(shared_recorder):
+    folder, domain = shared_recorder
+    with arm_of(domain) as arm:
+        yield arm, folder
+
+
+def test_runs_are_recorded_one_after_the_other(shared):
+    arm, folder = shared
     arm.wait_for_recorder()
     for name in ("first", "second"):
-        arm.set_uri(tmp_path / name)
+        arm.set_uri(folder / name)
         answer = arm.trigger("start")
         assert answer.success, answer.message
         positions = arm.move(100)
@@ -142,21 +178,18 @@ def test_runs_are_recorded_one_after_the_other(arm, start_recorder, tmp_path, st
         answer = arm.trigger("stop")
         assert answer.success, answer.message
         assert "100 on /joint_states, 100 on /joint_torque_command" in answer.message
-        recording = read_recording(tmp_path / name, JOINTS)
+        recording = read_recording(folder / name, JOINTS)
         np.testing.assert_array_equal(recording.position, positions)
         np.testing.assert_array_equal(recording.torque, np.float32(10.0 * positions))
         assert recording.rejected == {}
-        assert read_annotations(tmp_path / name) == {"namespace": "/", "prefix": "left_"}
-    recorder.send_signal(signal.SIGINT)
-    assert recorder.wait(TIMEOUT) == 0
+        assert read_annotations(folder / name) == {"namespace": "/", "prefix": "left_"}
 
 
-@pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
-def test_controller_states_are_recorded_for_evaluate(arm, start_recorder, tmp_path, storage):
-    start_recorder(storage=storage, controller_state="inverse_dynamics/controller_state")
-    reports = arm.node.create_publisher(ControllerState, "inverse_dynamics/controller_state", DEEP)
+def test_controller_states_are_recorded_for_evaluate(shared):
+    arm, folder = shared
+    reports = arm.node.create_publisher(ControllerState, REPORTS, DEEP)
     arm.wait_for_recorder()
-    arm.set_uri(tmp_path / "run")
+    arm.set_uri(folder / "run")
     assert arm.trigger("start").success
     positions = arm.move(50)
     for k in range(20):
@@ -169,10 +202,33 @@ def test_controller_states_are_recorded_for_evaluate(arm, start_recorder, tmp_pa
     assert reports.wait_for_all_acked(Duration(seconds=TIMEOUT))
     arm.wait_until_arrived()
     answer = arm.trigger("stop")
-    assert answer.message.endswith("20 on /inverse_dynamics/controller_state"), answer.message
-    tracking = read_tracking(str(tmp_path / "run"), "inverse_dynamics/controller_state")
+    assert answer.message.endswith(f"20 on /{REPORTS}"), answer.message
+    tracking = read_tracking(str(folder / "run"), REPORTS)
     np.testing.assert_allclose(tracking.record.pd[:, 0], 0.1 * np.arange(20))
-    np.testing.assert_array_equal(read_recording(tmp_path / "run", JOINTS).position, positions)
+    np.testing.assert_array_equal(read_recording(folder / "run", JOINTS).position, positions)
+
+
+def test_requests_that_make_no_sense_are_answered_with_the_reason(shared):
+    arm, folder = shared
+    arm.set_uri("")
+    assert arm.trigger("start").message == ("the recording has no URI; expected a folder to write")
+    answer = arm.trigger("stop")
+    assert not answer.success
+    assert "nothing is being recorded" in answer.message
+    arm.set_uri(folder)
+    answer = arm.trigger("start")
+    assert not answer.success
+    assert "exists already" in answer.message
+    arm.set_uri("/tmp/elsewhere")
+    answer = arm.trigger("start")
+    assert not answer.success
+    assert "'/tmp/elsewhere' is outside the allowed directories" in answer.message
+    arm.set_uri(folder / "twice")
+    assert arm.trigger("start").success
+    answer = arm.trigger("start")
+    assert not answer.success
+    assert "is going on; expected one at a time" in answer.message
+    assert arm.trigger("stop").success
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
@@ -202,27 +258,6 @@ def test_killed_recorder_leaves_a_recording_that_is_refused(arm, start_recorder,
     recorder.wait(TIMEOUT)
     with pytest.raises(RecordingError, match="is unfinished"):
         read_recording(tmp_path / "run", JOINTS)
-
-
-def test_requests_that_make_no_sense_are_answered_with_the_reason(arm, start_recorder, tmp_path):
-    start_recorder()
-    assert arm.trigger("start").message == ("the recording has no URI; expected a folder to write")
-    answer = arm.trigger("stop")
-    assert not answer.success
-    assert "nothing is being recorded" in answer.message
-    arm.set_uri(tmp_path)
-    answer = arm.trigger("start")
-    assert not answer.success
-    assert "exists already" in answer.message
-    arm.set_uri("/tmp/elsewhere")
-    answer = arm.trigger("start")
-    assert not answer.success
-    assert "'/tmp/elsewhere' is outside the allowed directories" in answer.message
-    arm.set_uri(tmp_path / "run")
-    assert arm.trigger("start").success
-    answer = arm.trigger("start")
-    assert not answer.success
-    assert "is going on; expected one at a time" in answer.message
 
 
 def test_recorder_that_cannot_write_says_so_and_fails(start_recorder, tmp_path):

@@ -130,6 +130,13 @@ def shared_bench(folder):
         yield bench
 
 
+@pytest.fixture(scope="module")
+def bench_without_arm():
+    """Pictures without the arm, by another visualizer."""
+    with running("arm_markers:=false") as bench:
+        yield bench
+
+
 @pytest.fixture
 def bench(shared_bench):
     """Motion that starts anew, and pictures of it alone."""
@@ -303,46 +310,43 @@ def test_pictures_come_no_faster_than_asked(bench):
     assert len(bench.seen["markers"]) <= 15.0 * (time.monotonic() - start) + 11
 
 
-def test_nothing_is_listened_to_while_nobody_looks(folder):
-    with running(f'files.directories:=["{folder}"]') as bench:
+def test_nothing_is_listened_to_while_nobody_looks(bench):
+    def listeners() -> int:
+        topics = ("joint_states", "inverse_dynamics/controller_state")
+        return sum(bench.node.count_subscribers(topic) for topic in topics)
 
-        def listeners() -> int:
-            topics = ("joint_states", "inverse_dynamics/controller_state")
-            return sum(bench.node.count_subscribers(topic) for topic in topics)
+    bench.show_until(lambda: bench.newest("torque bars") and bench.newest("arm"))
+    assert listeners() == 2
+    for subscription in list(bench.node.subscriptions):
+        bench.node.destroy_subscription(subscription)
+    bench.show_until(lambda: listeners() == 0)
+    bench.look()
+    bench.forget()
+    bench.show_until(lambda: bench.newest("torque bars") and bench.newest("arm"))
 
-        bench.show_until(lambda: bench.newest("torque bars") and bench.newest("arm"))
-        assert listeners() == 2
-        for subscription in list(bench.node.subscriptions):
-            bench.node.destroy_subscription(subscription)
-        bench.show_until(lambda: listeners() == 0)
-        bench.look()
+
+def test_the_arm_may_be_left_to_a_robot_model(bench_without_arm):
+    bench = bench_without_arm
+    bench.show_until(lambda: bench.newest("torque bars"))
+    bench.forget()
+    bench.show_until(lambda: len(bench.seen["markers"]) >= 3 and bench.newest("desired path"))
+    assert not bench.newest("arm")
+
+
+def test_silence_of_the_controller_is_told(bench_without_arm):
+    bench = bench_without_arm
+    bench.show_until(lambda: "TRACKING" in bench.texts("status"))
+    bench.forget()
+    deadline = time.monotonic() + 60.0
+    # Nothing is published meanwhile.
+    while bench.texts("status")[:1] != ["NO REPORTS"]:
+        assert time.monotonic() < deadline
+        bench.executor.spin_once(timeout_sec=0.1)
+    # RViz forgets the rest. On a busy machine reports may come late, and are shown once more.
+    while True:
         bench.forget()
-        bench.show_until(lambda: bench.newest("torque bars") and bench.newest("arm"))
-
-
-def test_the_arm_may_be_left_to_a_robot_model():
-    with running("arm_markers:=false") as bench:
-        bench.show_until(lambda: bench.newest("torque bars"))
-        bench.forget()
-        bench.show_until(lambda: len(bench.seen["markers"]) >= 3)
-        assert bench.newest("desired path")
-        assert not bench.newest("arm")
-
-
-def test_silence_of_the_controller_is_told():
-    with running("arm_markers:=false") as bench:
-        bench.show_until(lambda: "TRACKING" in bench.texts("status"))
-        bench.forget()
-        deadline = time.monotonic() + 60.0
-        # Nothing is published meanwhile.
-        while bench.texts("status")[:1] != ["NO REPORTS"]:
+        while len(bench.seen["markers"]) < 20:
             assert time.monotonic() < deadline
             bench.executor.spin_once(timeout_sec=0.1)
-        # RViz forgets the rest. On a busy machine reports may come late, and are shown once more.
-        while True:
-            bench.forget()
-            while len(bench.seen["markers"]) < 20:
-                assert time.monotonic() < deadline
-                bench.executor.spin_once(timeout_sec=0.1)
-            if not bench.newest("torque bars") and not bench.newest("desired point and gate"):
-                break
+        if not bench.newest("torque bars") and not bench.newest("desired point and gate"):
+            break

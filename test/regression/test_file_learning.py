@@ -2,12 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Learning from files of samples: the model of the arrays, whoever computes which part."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ilr_dynamics.exceptions import InvalidDataError
+from ilr_dynamics.exceptions import (
+    ConvergenceWarning,
+    FileAccessError,
+    InvalidDataError,
+    InvalidParameterError,
+    NotFittedError,
+)
 from ilr_dynamics.regression import (
     HILR,
     ILR,
@@ -178,3 +186,40 @@ def test_samples_that_do_not_fit_are_refused(tmp_path):
     with pytest.raises(InvalidDataError, match="cannot be read"):
         fit_files(ILR(5), [one])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.npy", "other.npy"]
+
+
+def test_arguments_of_another_type_are_named(tmp_path):
+    X, Y, weights = samples(6, 60)
+    files = written(tmp_path, X, Y, weights, [30])
+    model = ILR(5, inference=BatchInference(3, fit_scales=False))
+    for arguments, text in (
+        ((X, files), "model must be of type MixtureRegressor"),
+        ((model, files[0]), "files must be of type Sequence, got SampleFile"),
+        ((model, [files[0].path]), "each of the files must be of type SampleFile, got '"),
+        ((model, files, {"mapper": "local:2"}), "mapper must be of type Mapper, got 'local:2'"),
+        ((model, files, {"start": files[0]}), "start must be of type MixtureRegressor"),
+        ((model, files, {"start": HILR(5)}), "the prior of start must be of type Prior"),
+    ):
+        *given, options = arguments if isinstance(arguments[-1], dict) else (*arguments, {})
+        with pytest.raises(InvalidParameterError, match=text):
+            fit_files(*given, **options)
+    with pytest.raises(NotFittedError, match="this ILR has not seen data yet"):
+        fit_files(model, files, start=ILR(5))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        start = ILR(5, inference=model.inference).fit(X[:, :1], Y)
+    with pytest.raises(InvalidDataError, match="1 inputs and 3 outputs; expected 2 and 3, as"):
+        fit_files(model, files, start=start)
+    assert not hasattr(model, "lower_bounds_")
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path):
+    X, Y, _ = samples(7, 20)
+    with pytest.raises(FileAccessError, match="/proc/self/x.npy cannot be written .*expected a f"):
+        write_samples("/proc/self/x.npy", X, Y)
+    # Those beside the files too: here their names become too long.
+    name = "x" * 200
+    file = write_samples(tmp_path / f"{name}.npy", X[:, :1], Y)
+    with pytest.raises(FileAccessError, match=r"extended-.* cannot be written"):
+        fit_files(ILR(5), [file])
+    assert [path.name for path in tmp_path.iterdir()] == [f"{name}.npy"]

@@ -60,6 +60,20 @@ def test_query_agrees_with_predict_near_and_far_and_from_a_file(predictor, mappe
     np.testing.assert_array_equal(std, predictor.query(x).std)
 
 
+def test_few_inputs_at_once_are_predicted_as_each_of_them(predictor, mapped):
+    for n in range(1, len(NEAR_AND_FAR) + 1):
+        X = np.array(NEAR_AND_FAR[:n])
+        for source in (predictor, mapped):
+            mean, std = source.predict(X)
+            for x, of_mean, of_std in zip(X, mean, std, strict=True):
+                found = source.query(x)
+                np.testing.assert_allclose(of_mean, found.mean, rtol=1e-9, atol=1e-9)
+                np.testing.assert_allclose(of_std, found.std, rtol=1e-9)
+    for odd in (np.zeros(2), np.zeros((2, 3)), np.zeros((1, 2, 2))):
+        with pytest.raises(InvalidDataError, match=r"must have shape \(n, 2\), got"):
+            predictor.predict(odd)
+
+
 def test_a_mapped_predictor_gives_the_same_bits(predictor, mapped):
     for x in NEAR_AND_FAR:
         for a, b in zip(predictor.query(x), mapped.query(x), strict=True):

@@ -66,6 +66,11 @@ class Kind:
     is_mapped: bool
     remedy: str
 
+    @property
+    def format(self) -> str:
+        """What the header says first, near the beginning of the file."""
+        return f"ilr_dynamics {self.name}"
+
 
 SNAPSHOT = Kind("snapshot", 2, False, "learn the model again")
 # Before version 3 they were no .npz files; before 5 they held other arrays.
@@ -90,7 +95,7 @@ def write_file(
     """
     content = {name: np.asarray(array, dtype="<f8", order="C") for name, array in arrays.items()}
     # As it will be read: JSON turns keys into strings, which sort otherwise.
-    full = json.loads(json.dumps({"format": _format(kind), "version": kind.version, **header}))
+    full = json.loads(json.dumps({"format": kind.format, "version": kind.version, **header}))
     full["checksum"] = _checksum(full, content)
     text = np.frombuffer(json.dumps(full).encode(), dtype=np.uint8)
     _parsed_header(text, path, kind)
@@ -166,8 +171,8 @@ def _parsed_header(
         depth = _depth(header)
     except (ValueError, RecursionError) as error:
         raise SnapshotError(f"{name} is not valid JSON") from error
-    if not isinstance(header, dict) or header.get("format") != _format(kind):
-        raise SnapshotError(f"{path} is not an {_format(kind)}")
+    if not isinstance(header, dict) or header.get("format") != kind.format:
+        raise SnapshotError(f"{path} is not an {kind.format}")
     # Whoever handles values one within the other shall come to an end soon.
     if depth > MAX_HEADER_DEPTH:
         raise SnapshotError(f"{name} has {depth} levels; expected at most {MAX_HEADER_DEPTH}")
@@ -179,10 +184,6 @@ def _depth(value: Any) -> int:
     if not isinstance(value, dict | list):
         return 0
     return 1 + max(map(_depth, value.values() if isinstance(value, dict) else value), default=0)
-
-
-def _format(kind: Kind) -> str:
-    return f"ilr_dynamics {kind.name}"
 
 
 def _checksum(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import uuid
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ilr_dynamics.arrays import FloatArray
-from ilr_dynamics.exceptions import InvalidDataError
+from ilr_dynamics.exceptions import FileAccessError, InvalidDataError
 from ilr_dynamics.regression.shared.validation import check_training_data
 
 __all__ = ["SampleFile", "write_samples"]
@@ -81,7 +82,7 @@ class SampleFile:
         return replace(self, path=path, n_inputs=n_inputs, n_outputs=n_outputs)
 
     def write(self, X: FloatArray, Y: FloatArray, weights: FloatArray) -> None:
-        """Write arrays of the shapes that `read` returns, in one step."""
+        """Write arrays of the shapes that `read` returns, in one step; FileAccessError if not."""
         # A worker that is killed meanwhile, or another with the same part, leaves a whole file.
         # What can be made again need not have reached the disk (`atomic_writer`).
         unfinished = f"{self.path}.{uuid.uuid4().hex}"
@@ -89,8 +90,15 @@ class SampleFile:
             with open(unfinished, "wb") as file:
                 np.save(file, np.column_stack([X, Y, weights]), allow_pickle=False)
             os.replace(unfinished, self.path)
+        except OSError as error:
+            raise FileAccessError(
+                f"the samples {self.path} cannot be written ({error}); expected a folder with "
+                "room for them that this process may write to"
+            ) from error
         finally:
-            Path(unfinished).unlink(missing_ok=True)
+            # Nor can it be removed where it cannot be written.
+            with contextlib.suppress(OSError):
+                os.unlink(unfinished)
 
     def remove(self) -> None:
         """Remove the file, if it is there."""
@@ -119,7 +127,7 @@ def write_samples(
     ------
     InvalidDataError
         If the arrays are malformed or do not fit together, or the name ends otherwise.
-    OSError
+    FileAccessError
         If the file cannot be written.
     """
     name = os.fspath(path)

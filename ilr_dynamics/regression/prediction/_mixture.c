@@ -4,9 +4,9 @@
 // The predictive mixture for Python: arrays in and out, over the mathematics in mixture.h.
 //
 // Arrays are used where they lie, also in a file that is mapped into memory, and never written to. No
-// memory is allocated for one input: an object has scratch memory, and a thread that calls while
-// another one works takes its own. Many rows are worked on without the interpreter's lock, one with
-// it: to give it away and get it back may take longer than the row.
+// memory is allocated for few inputs: an object has scratch memory, and a thread that calls while
+// another one works takes its own. Many rows are worked on without the interpreter's lock, few with
+// it: to give it away and get it back may take longer than these.
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -102,8 +102,8 @@ static int answer(MixtureObject *object, const GivenViews *from, Answers *answer
     const Mixture *mixture = &object->mixture;
     Scratch *scratch = take_scratch(object);
     if (!scratch) return 0;
-    if (from->n == 1) {
-        answer_rows(mixture, scratch, &from->given, NULL, 1, answers);
+    if (from->n <= LANES) {
+        answer_rows(mixture, scratch, &from->given, NULL, from->n, answers);
     } else {
         Py_BEGIN_ALLOW_THREADS
         Place *places = ordered(mixture, from->given.of[X], from->n);

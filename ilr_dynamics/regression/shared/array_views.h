@@ -19,8 +19,13 @@ static int view_of(PyObject *array, const char *name, const char *format, ptrdif
     const char *found = view->format ? view->format : "B";
     int same = !strcmp(found, format) || (*format == 'q' && !strcmp(found, "l"));
     if (same && (n_items < 0 || view->len == n_items * view->itemsize)) return 1;
-    PyErr_Format(PyExc_ValueError, "%s must hold %zd numbers of format '%s', got %zd of '%s'", name,
-                 n_items, format, view->len / view->itemsize, found);
+    ptrdiff_t n_found = view->len / view->itemsize;
+    if (n_items < 0)
+        PyErr_Format(PyExc_ValueError, "%s must hold numbers of format '%s', got %zd of '%s'", name, format,
+                     n_found, found);
+    else
+        PyErr_Format(PyExc_ValueError, "%s must hold %zd numbers of format '%s', got %zd of '%s'", name,
+                     n_items, format, n_found, found);
     PyBuffer_Release(view);
     return 0;
 }

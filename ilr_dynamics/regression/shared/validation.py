@@ -24,6 +24,7 @@ __all__ = [
     "check_real",
     "check_size",
     "check_training_data",
+    "check_type",
 ]
 
 # Squares of such values and sums over all samples stay finite.
@@ -141,6 +142,13 @@ def check_choice(value: object, name: str, choices: Sequence[str | bool]) -> Non
     if not isinstance(value, str | bool | np.bool_) or value not in choices:
         listed = ", ".join(map(repr, choices))
         raise InvalidParameterError(f"{name} must be one of {listed}, got {value!r}")
+
+
+def check_type(value: object, name: str, expected: type, *, exactly: bool = False) -> None:
+    """Raise InvalidParameterError if `value` is not of a type, or of one below it (`exactly`)."""
+    if type(value) is expected or (not exactly and isinstance(value, expected)):
+        return
+    raise InvalidParameterError(f"{name} must be of type {expected.__name__}, got {value!r}")
 
 
 def check_size(standard: FloatArray, name: str) -> FloatArray:

@@ -128,3 +128,8 @@ def test_arrays_that_do_not_fit_together_are_refused(model, name, change):
     del parts[name]
     with pytest.raises(ValueError, match=name):
         Mixture(parts, True, 1.0)
+
+
+def test_numbers_of_another_format_are_named_without_how_many(compiled):
+    with pytest.raises(ValueError, match="X must hold numbers of format 'd', got 6 of 'f'"):
+        compiled.check(np.zeros((2, 3), dtype=np.float32))

@@ -1,0 +1,100 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+r"""
+What of the compensated friction each joint of a guided arm may keep, by what it does with it.
+
+A model errs by a tenth of a joint's friction or more, and in weight: with compensation that leaves
+less than that of friction a joint may move by itself. Two shares, never above one, see to that.
+
+A joint that slows down keeps less the faster it does so: with the low-passed speeds u and w of a
+short and a long time constant
+
+.. math:: b = 1 - g \max\left(\frac{w - u}{w + u_0} - d, 0\right)
+
+One that is let go slows down a little at first, then with more of its friction more, and stands
+still soon. A hand that slows it down is helped.
+
+A joint at rest that creeps, moving in a tenth of a second but slowly, was moved by its dither or
+by hardly anything else: of that it keeps a share less, and gets it back little by little while it
+stands still. So the dither stays below what the joint sticks with where it is now, whatever the
+model takes that for.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ilr_dynamics.arrays import FloatArray
+
+__all__ = ["FrictionTrust"]
+
+# Time constants of the two speeds, s, and the speed that counts as none, rad/s.
+SHORT, LONG, NO_SPEED = 0.02, 0.1, 0.01
+# What is kept falls with the relative loss of speed by this, from the second on.
+GAIN, LOSS = 2.0, 0.1
+# How often creeping is looked for, s: twice a period of the dither. A joint creeps that moves by
+# more than the first, rad, slower than the second, rad/s.
+INTERVAL, STILL, SLOW = 0.1, 0.0001, 0.03
+# Share that a joint keeps that creeps, what it gets back while it stands still, and the least.
+KEPT, BACK, LEAST = 0.97, 0.002, 0.8
+# After a longer time without a state all begins anew, s.
+GAP = 0.1
+
+
+class FrictionTrust:
+    """
+    Shares of each joint's compensated friction, from its motion.
+
+    Attributes
+    ----------
+    moving, resting : ndarray of shape (n_joints,) or float
+        Share that is kept of what is compensated of a joint in motion, and of the dither of one at
+        rest, from 0 to 1.
+    """
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew: all of it is kept."""
+        self.moving: FloatArray | float = 1.0
+        self.resting: FloatArray | float = 1.0
+        self._time = -np.inf
+
+    def observe(self, time: float, position: FloatArray, velocity: FloatArray) -> None:
+        """
+        Observe a joint state; one that was seen before changes nothing.
+
+        Parameters
+        ----------
+        time : float
+            Its stamp, s.
+        position, velocity : ndarray of shape (n_joints,)
+            Measured position and velocity, rad and rad/s.
+        """
+        elapsed, speed = time - self._time, np.abs(velocity)
+        if elapsed == 0.0:
+            return
+        self._time = time
+        if not 0.0 < elapsed <= GAP:
+            self._short = self._long = speed
+            self._since, self._before = time, position
+            self._trusted = np.ones_like(position)
+            self.moving = self.resting = self._trusted
+            return
+        self._short = self._short + min(elapsed / SHORT, 1.0) * (speed - self._short)
+        self._long = self._long + min(elapsed / LONG, 1.0) * (speed - self._long)
+        loss = (self._long - self._short) / (self._long + NO_SPEED)
+        self.moving = np.minimum(np.maximum(1.0 - GAIN * np.maximum(loss - LOSS, 0.0), 0.0), 1.0)
+        if time - self._since >= INTERVAL:
+            self._judge(time - self._since, np.abs(position - self._before))
+            self._since, self._before = time, position
+        # Without a step.
+        self.resting = self.resting + min(elapsed / SHORT, 1.0) * (self._trusted - self.resting)
+
+    def _judge(self, elapsed: float, distance: FloatArray) -> None:
+        """Trust joints less that have crept, and those a little more that stood still."""
+        stands = distance <= STILL
+        creeps = ~stands & (distance < SLOW * elapsed)
+        trusted = np.where(creeps, KEPT * self._trusted, self._trusted + BACK * stands)
+        self._trusted = np.minimum(np.maximum(trusted, LEAST), 1.0)
