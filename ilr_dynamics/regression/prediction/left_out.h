@@ -28,7 +28,7 @@ typedef struct {
 // In `memory` of k + d + b + LANES numbers: logs of what each component adds at most to the variance of an
 // output, in units of the least that any has, as a multiple of its weight and |u|^2; these least
 // variances; and the largest sum of that and the log weight at the centre in each block.
-static void bound_impacts(Mixture *self, double *memory)
+INLINE void bound_impacts(Mixture *self, double *memory)
 {
     ptrdiff_t d = self->d, q = self->q, n_widening = q * (q + 1) / 2;
     const double *location = self->of[OUTPUT_LOCATION], *scale = self->of[OUTPUT_SCALE];

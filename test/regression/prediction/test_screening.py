@@ -16,8 +16,8 @@ from ilr_dynamics.regression import (
 from ilr_dynamics.regression.prediction._mixture import LANES
 from ilr_dynamics.regression.prediction.screening import Screening
 
-# Share of a variance, or of a doubt that is no smaller than this share of it, that predictions may leave
-# out.
+# Share of a variance that predictions may leave out; of a squared doubt, if it is no smaller than
+# this share of the variance.
 NEGLIGIBLE, SMALL_DOUBT = 1e-9, 1e-3
 
 
