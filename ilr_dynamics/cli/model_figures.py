@@ -9,11 +9,11 @@ from enum import Enum
 from typing import Any
 
 import numpy as np
+import scipy
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, PercentFormatter
-from scipy.stats import binned_statistic_2d
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.cli.decimation import stretches
@@ -191,7 +191,7 @@ def draw_workspace(found: WorkspaceDoubt, recorded: WorkspaceDoubt, view: View) 
     x, y = view.plane(found.tool)
     width = max(np.ptp(x), np.ptp(y), 1e-6) / N_FIELDS
     edges = [np.arange(along.min(), along.max() + 1.01 * width, width) for along in (x, y)]
-    median = binned_statistic_2d(x, y, found.relative, "median", bins=edges).statistic
+    median = scipy.stats.binned_statistic_2d(x, y, found.relative, "median", bins=edges).statistic
     style: dict[str, Any] = {"norm": _colours(found, recorded), "cmap": "viridis_r"}
     shown = axis.pcolormesh(*edges, median.T, **style)
     points = view.plane(recorded.tool)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import qmc
+import scipy
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
@@ -90,5 +90,5 @@ def drawn_postures(description: RobotDescription, n_postures: int = N_POSTURES) 
     """
     lower = np.where(np.isfinite(description.position_lower), description.position_lower, -np.pi)
     upper = np.where(np.isfinite(description.position_upper), description.position_upper, np.pi)
-    sequence = qmc.Sobol(description.n_joints, seed=SEED)
+    sequence = scipy.stats.qmc.Sobol(description.n_joints, seed=SEED)
     return np.asarray(lower + sequence.random(n_postures) * (upper - lower))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.ndimage import minimum_filter1d
+import scipy
 
 from ilr_dynamics.arrays import BoolArray, FloatArray, IndexArray
 from ilr_dynamics.inspection.spread_states import spread_states
@@ -186,7 +186,7 @@ class Evidence:
         n = len(self.joints)
         slips = np.abs(self.samples.X[:, n : 2 * n]) > SLIPS
         width = 2 * round(SMEARED / self.recording.period) + 1
-        slips = minimum_filter1d(slips, width, axis=0, mode="nearest")[self.rows]
+        slips = scipy.ndimage.minimum_filter1d(slips, width, axis=0, mode="nearest")[self.rows]
         gone = [self._since_turned(joint) for joint in range(n)]
         return np.asarray(slips & (np.column_stack(gone) > TURNED))
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import nnls
+import scipy
 
 from ilr_dynamics.arrays import FloatArray
 
@@ -34,7 +34,7 @@ def fit_friction(left: FloatArray, own: FloatArray) -> tuple[FloatArray, float]:
     falling = own[:, :1] - own[:, 1:2]
     columns = np.hstack([own, -own[:, -1:], falling])
     length = column_length(columns)
-    values, norm = nnls(columns / length, left)
+    values, norm = scipy.optimize.nnls(columns / length, left)
     values /= length
     *values, negative, falls = values
     values = np.array(values)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.ndimage import uniform_filter1d
 
 from ilr_dynamics.arrays import BoolArray, FloatArray, IndexArray
 from ilr_dynamics.inspection.evidence import Evidence
@@ -179,7 +179,7 @@ def _frozen(evidence: Evidence, joint: int, place: IndexArray) -> BoolArray:
         return frozen
     step = float(encoder_steps(given[:, np.newaxis].astype(np.float64))[0])
     true = evidence.samples.X[:, len(evidence.joints) + joint]
-    true = uniform_filter1d(true, max(round(NOISE_S / recorded.period), 1))
+    true = scipy.ndimage.uniform_filter1d(true, max(round(NOISE_S / recorded.period), 1))
     moves = np.abs(true - given[place]) > SLOW + step
     for begin, end in zip(first[long].tolist(), last[long].tolist(), strict=True):
         rows = slice(*np.searchsorted(place, [begin, end + 1]))
@@ -216,7 +216,7 @@ def _of_change(
     columns = np.column_stack([true, -change])
     slope, lag = np.linalg.lstsq(columns, given, rcond=None)[0]
     width = max(round(NOISE_S / period), 1)
-    smooth = uniform_filter1d(np.column_stack([columns, given]), width, axis=0)
+    smooth = scipy.ndimage.uniform_filter1d(np.column_stack([columns, given]), width, axis=0)
     left = smooth[:, 2] - smooth[:, :2] @ [slope, lag]
     alike = 1.0 - float(left @ left) / (float(smooth[:, 2] @ smooth[:, 2]) + 1e-300)
     return float(slope), float(lag / slope) if slope else 0.0, alike

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from itertools import combinations, permutations
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment, minimize_scalar
+import scipy
 
 from ilr_dynamics.arrays import BoolArray, FloatArray, IndexArray
 from ilr_dynamics.inspection.evidence import ENOUGH_ROWS, Evidence
@@ -151,7 +151,7 @@ def _mistakes(
     tried = [(fit.offset(j, x), j, x) for j in range(n) for x in OFFSETS if x != 0.0]
     _, joint, near = min(tried, key=lambda of: of[0].score)
     step = float(OFFSETS[1] - OFFSETS[0])
-    offset = minimize_scalar(
+    offset = scipy.optimize.minimize_scalar(
         lambda x: fit.offset(joint, x).score,
         bounds=(near - step, near + step),
         method="bounded",
@@ -225,7 +225,7 @@ class _Fit:
             return
         own = self._evidence.friction(self._X)[rows]
         left = [[self._left_of(i, j, rows, own) for j in range(n)] for i in range(n)]
-        order = linear_sum_assignment(np.log(left))[1]
+        order = scipy.optimize.linear_sum_assignment(np.log(left))[1]
         if len(_moved(order)) > 2:
             yield order
             yield np.argsort(order)

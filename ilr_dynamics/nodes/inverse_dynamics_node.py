@@ -68,7 +68,7 @@ class InverseDynamicsNode(LifecycleNode):
         self._requests = MotionRequests(self, self._log)
         self._payloads = PayloadServices(self, self._log)
         self._goals = FollowJointTrajectoryServer(self, self._requests, self._log)
-        DiagnosticsPublisher(
+        self._diagnostics = DiagnosticsPublisher(
             self,
             self._log,
             loop=lambda: self._loop,
@@ -90,6 +90,10 @@ class InverseDynamicsNode(LifecycleNode):
     def joint_states(self) -> Subscription[JointState] | None:
         """Subscription of the control loop; None before configuration."""
         return None if self._loop is None else self._loop.joint_states
+
+    def do_part(self) -> None:
+        """Do a part of what can wait for everything else."""
+        self._diagnostics.do_part()
 
     def start(self) -> None:
         """Get active, if the node is to do so by itself."""
@@ -229,7 +233,7 @@ def main(args: list[str] | None = None) -> int:
         rclpy.logging.get_logger("inverse_dynamics").error(f"not started: {error}")
         rclpy.shutdown()
         return 1
-    executor = PriorityExecutor(node)
+    executor = PriorityExecutor(node, node.do_part)
     try:
         node.start()
         while not (stop or node.failed):

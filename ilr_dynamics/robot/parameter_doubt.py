@@ -23,7 +23,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+import scipy
 
 from ilr_dynamics.arrays import BoolArray, FloatArray
 from ilr_dynamics.robot.parameter_posterior import ParameterPosterior
@@ -100,7 +100,7 @@ def parameter_doubt(
         return float(np.sum(of_samples)) + 0.5 * log_doubt**2
 
     bounds = np.log([SMALLEST_DOUBT, LARGEST_DOUBT])
-    return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
+    return float(np.exp(scipy.optimize.minimize_scalar(loss, bounds=bounds, method="bounded").x))
 
 
 def _halves(positions: FloatArray) -> list[BoolArray]:

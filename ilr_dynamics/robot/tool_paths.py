@@ -9,8 +9,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.interpolate import BSpline, make_interp_spline
 
 from ilr_dynamics.arrays import FloatArray, read_only
 from ilr_dynamics.exceptions import TrajectoryError
@@ -241,7 +241,9 @@ def joint_path(path: ToolPath, model: RigidBodyModel, rate: float) -> JointMotio
     return JointMotion(times, *motion)
 
 
-def _joint_spline(path: ToolPath, model: RigidBodyModel, begin: float, end: float) -> BSpline:
+def _joint_spline(
+    path: ToolPath, model: RigidBodyModel, begin: float, end: float
+) -> scipy.interpolate.BSpline:
     n_samples = max(round((end - begin) * _KINEMATICS_RATE), 6) + 1
     times = np.linspace(begin, end, n_samples)
     centre = resting_posture(model.n_joints)
@@ -250,7 +252,7 @@ def _joint_spline(path: ToolPath, model: RigidBodyModel, begin: float, end: floa
     angles = [centre]
     for target, rest in zip(targets, rests, strict=True):
         angles.append(inverse_kinematics(model, target, start=angles[-1], resting_posture=rest))
-    return make_interp_spline(times, angles[1:], k=5)
+    return scipy.interpolate.make_interp_spline(times, angles[1:], k=5)
 
 
 def _of_arm(kind: str, n_joints: int) -> FloatArray:

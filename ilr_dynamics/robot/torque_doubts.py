@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import combinations, permutations
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment, nnls
+import scipy
 
 from ilr_dynamics.arrays import FloatArray, IndexArray
 
@@ -172,7 +172,7 @@ def _orders(n: int, Y: FloatArray, described: FloatArray, X: FloatArray) -> Iter
             [_left_of(Y[:, i], described[:, j], velocity[:, j]) for i in range(n)]
             for j in range(n)
         ]
-        orders = [linear_sum_assignment(np.log(np.maximum(left, EXPLAINED)))[1]]
+        orders = [scipy.optimize.linear_sum_assignment(np.log(np.maximum(left, EXPLAINED)))[1]]
         orders += [np.arange(n)[::-1], np.roll(np.arange(n), 1), np.roll(np.arange(n), -1)]
         for one, other in combinations(range(n), 2):
             order = np.arange(n)
@@ -208,7 +208,7 @@ def _left_of(torque: FloatArray, model: FloatArray, velocity: FloatArray) -> flo
     size = float(np.linalg.norm(torque))
     if size == 0.0:
         return 1.0
-    return float(nnls(_friction_columns(velocity), torque - model)[1]) / size
+    return float(scipy.optimize.nnls(_friction_columns(velocity), torque - model)[1]) / size
 
 
 def friction_in(rest: FloatArray, X: FloatArray) -> FloatArray:
@@ -231,7 +231,7 @@ def friction_in(rest: FloatArray, X: FloatArray) -> FloatArray:
     velocity = np.split(X, 3, axis=1)[1]
     for j, (torque, speed) in enumerate(zip(rest.T, velocity.T, strict=True)):
         columns = _friction_columns(speed)
-        friction[:, j] = columns @ nnls(columns, torque)[0]
+        friction[:, j] = columns @ scipy.optimize.nnls(columns, torque)[0]
     return friction
 
 

@@ -23,8 +23,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from scipy.linalg.lapack import dpotrf, dpotri
-from scipy.optimize import minimize
 
 from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.blas_threads import one_blas_thread
@@ -111,7 +111,9 @@ def most_probable(
         *np.log(scale_bounds),
     ]
     options = {"maxiter": ITERATIONS, "ftol": TOLERANCE}
-    found = minimize(search, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    found = scipy.optimize.minimize(
+        search, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
+    )
     if not np.isfinite(found.fun):
         return correlation, scales
     lengths = np.exp(found.x[:2])

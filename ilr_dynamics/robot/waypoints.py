@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from scipy.interpolate import CubicSpline
+import scipy
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.exceptions import RobotDescriptionError, TrajectoryError
@@ -96,7 +96,7 @@ def smooth_motion(waypoints: Waypoints, rate: float) -> JointMotion:
     if not rate > 0:
         raise TrajectoryError(f"knot rate is {rate} Hz, expected a positive number")
     times = waypoints.times - waypoints.times[0]
-    spline = CubicSpline(times, waypoints.positions, bc_type="clamped")
+    spline = scipy.interpolate.CubicSpline(times, waypoints.positions, bc_type="clamped")
     knots = np.linspace(0.0, times[-1], max(round(times[-1] * rate), 1) + 1)
     return JointMotion(knots, spline(knots), spline(knots, 1), spline(knots, 2))
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.clock import Clock, ClockType
@@ -36,8 +35,6 @@ __all__ = ["DiagnosticsPublisher"]
 
 # The whole loop last: each round ends with it.
 GROUPS = (JOINT_STATES, MODEL, FIT, LOOP)
-# Time from one part of a round to the next, s.
-PART_PERIOD = 0.02
 
 
 class DiagnosticsPublisher:
@@ -45,7 +42,7 @@ class DiagnosticsPublisher:
     Publisher of ``/diagnostics``, with a message for each group, and log of its warnings.
 
     At once they took 1 ms of Python a second: at 1 kHz a joint state was left without a torque.
-    Between its parts the loop answers joint states.
+    Between its parts, which `PriorityExecutor` has done, the loop answers joint states.
 
     Parameters
     ----------
@@ -75,27 +72,37 @@ class DiagnosticsPublisher:
         self._judged = node.get_clock().now().to_msg()
         self._statuses: dict[str, tuple[bytes, str]] = {}
         self._groups: dict[str, dict[str, str]] = {}
-        self._parts: Iterator[Callable[[], None]] = iter(())
+        self._round: Iterator[None] | None = None
         # By a steady clock, as diagnostics matter most when simulated time stands still.
         clock = Clock(clock_type=ClockType.STEADY_TIME)
-        self._part = node.create_timer(PART_PERIOD, self._do_part, clock=clock, autostart=False)
         period = node.get_parameter("diagnostics.period").value
         node.create_timer(period, self._begin, clock=clock)
 
-    def _begin(self) -> None:
-        # Where the executor has little time, a round may take longer than the period.
-        if not self._part.is_canceled():
-            return
-        published = (partial(self._publish, group) for group in GROUPS)
-        self._parts = iter((self._log.flush, self._judge, self._summarise, *published))
-        self._part.reset()
+    def do_part(self) -> None:
+        """Do the next part of a round, if there is one."""
+        if self._round is not None and next(self._round, self) is self:
+            self._round = None
 
-    def _do_part(self) -> None:
-        part = next(self._parts, None)
-        if part is None:
-            self._part.cancel()
-        else:
-            part()
+    def _begin(self) -> None:
+        # Where there is little time, a round may take longer than the period.
+        if self._round is None:
+            self._round = self._parts()
+        if self._loop() is None:
+            # Nothing is disturbed, and hardly anything happens after which a part would be done.
+            while self._round is not None:
+                self.do_part()
+
+    def _parts(self) -> Iterator[None]:
+        """Yield after each part of a round."""
+        self._log.flush()
+        yield
+        self._judge()
+        yield
+        self._summarise()
+        for group in GROUPS:
+            if group in self._statuses:
+                yield
+                self._publish(group)
 
     def _judge(self) -> None:
         """Take the statistics of this round, and find the status of each group."""
@@ -134,8 +141,6 @@ class DiagnosticsPublisher:
             self._groups = {group: self._groups[group] | summary[group] for group in GROUPS}
 
     def _publish(self, group: str) -> None:
-        if group not in self._statuses:
-            return
         status = diagnostic_status(
             self._node.get_fully_qualified_name(),
             group,

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+import pinocchio
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Point, Pose
-from scipy.spatial.transform import Rotation
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker
 
@@ -30,7 +30,7 @@ def pose(transform: FloatArray) -> Pose:
     message = Pose()
     position, orientation = message.position, message.orientation
     position.x, position.y, position.z = map(float, transform[:3, 3])
-    quaternion = Rotation.from_matrix(transform[:3, :3]).as_quat()
+    quaternion = pinocchio.Quaternion(transform[:3, :3]).coeffs()
     orientation.x, orientation.y, orientation.z, orientation.w = map(float, quaternion)
     return message
 

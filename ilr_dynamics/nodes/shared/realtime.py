@@ -10,6 +10,7 @@ import inspect
 import os
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -123,15 +124,19 @@ class PriorityExecutor:
     Before each wait rclpy's executor collects all entities of a node again, in Python; for a
     lifecycle node with its services that takes longer than the control law. Here the one
     subscription has its own wait set, as in ``rclpy.wait_for_message``, and rclpy's executor runs
-    only now and then.
+    only now and then. What the node does without being asked is no entity of it: a timer would
+    take turns from requests, as rclpy handles timers first.
 
     Parameters
     ----------
     node : Node
         Node whose other entities are handled by an ordinary single-threaded executor.
+    in_parts : callable, optional
+        Does a part of such work, called after each message that was answered or waited for.
     """
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, in_parts: Callable[[], None] = lambda: None) -> None:
+        self._do_part = in_parts
         self._executor = SingleThreadedExecutor(context=node.context)
         self._executor.add_node(node)
         context = node.context.handle
@@ -156,6 +161,7 @@ class PriorityExecutor:
         """
         if subscription is None:
             self._executor.spin_once(timeout_sec=timeout)
+            self._do_part()
             return
         now = time.monotonic()
         if now >= self._others_due or self._messages >= OTHERS_MESSAGES:
@@ -163,6 +169,7 @@ class PriorityExecutor:
             self._executor.spin_once(timeout_sec=0.0)
         else:
             self._take(subscription, min(timeout, self._others_due - now))
+            self._do_part()
 
     def shutdown(self) -> None:
         """Shut the ordinary executor down."""

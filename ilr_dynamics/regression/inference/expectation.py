@@ -16,7 +16,7 @@ beside the best one known, at first that of the last E-step. Samples near each o
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial import cKDTree
+import scipy
 
 from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.regression.inference._expectation import expect
@@ -43,7 +43,7 @@ class Expectation:
     """
 
     def __init__(self, Z: FloatArray, weights: FloatArray, n_inputs: int) -> None:
-        tree = cKDTree(Z[:, :n_inputs], leafsize=LEAF_SIZE, compact_nodes=False)
+        tree = scipy.spatial.cKDTree(Z[:, :n_inputs], leafsize=LEAF_SIZE, compact_nodes=False)
         self._Z = Z[tree.indices]
         self._weights = weights[tree.indices]
         self._best = np.full(Z.shape[0], -1)

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial import cKDTree
+import scipy
 
 from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.regression.families.quadratic_forms import pairwise_products, scatter_matrices
@@ -63,7 +63,7 @@ def k_means_plus_plus(
 
 def nearest_seed(points: FloatArray, seeds: FloatArray) -> IndexArray:
     """Index (n,) of the seed nearest to each point."""
-    return np.asarray(cKDTree(seeds).query(points)[1], dtype=np.intp)
+    return np.asarray(scipy.spatial.cKDTree(seeds).query(points)[1], dtype=np.intp)
 
 
 def assignment_statistics(

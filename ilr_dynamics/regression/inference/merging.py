@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.sparse import csc_array
+import scipy
 from scipy.special import xlogy
 
 from ilr_dynamics.arrays import FloatArray, IndexArray
@@ -102,7 +102,7 @@ def entropy_losses(
     coefficients = form_coefficients(forms)
     losses = np.zeros(pairs.shape[0])
 
-    def sums(r: csc_array, weights: FloatArray) -> FloatArray:
+    def sums(r: scipy.sparse.csc_array, weights: FloatArray) -> FloatArray:
         r.data = xlogy(r.data, r.data)
         return np.asarray(weights @ r)
 
@@ -114,7 +114,7 @@ def entropy_losses(
         rows, components = np.nonzero(log_rho > NEGLIGIBLE_LOG_SHARE)
         share = np.exp(log_rho[rows, components])
         share /= np.bincount(rows, share)[rows]
-        r = csc_array((share, (rows, components)), log_rho.shape)
+        r = scipy.sparse.csc_array((share, (rows, components)), log_rho.shape)
         a, b = r[:, pairs[:, 0]], r[:, pairs[:, 1]]
         losses += sums(a + b, weights[block])
         losses -= sums(a, weights[block]) + sums(b, weights[block])

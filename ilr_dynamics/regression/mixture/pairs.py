@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.spatial import cKDTree
+import scipy
 
 from ilr_dynamics.arrays import FloatArray, IndexArray
 
@@ -25,7 +25,7 @@ def neighbours(points: FloatArray) -> IndexArray:
     if n_points < 2:
         return np.zeros((0, 2), dtype=np.intp)
     n_nearest = min(N_NEIGHBOURS + 1, n_points)
-    nearest = cKDTree(points).query(points, k=n_nearest)[1]
+    nearest = scipy.spatial.cKDTree(points).query(points, k=n_nearest)[1]
     pairs = np.stack([np.repeat(np.arange(n_points), n_nearest), nearest.ravel()], axis=1)
     pairs = np.unique(np.sort(pairs, axis=1), axis=0)
     return np.asarray(pairs[pairs[:, 0] < pairs[:, 1]])

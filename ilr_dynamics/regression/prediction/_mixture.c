@@ -217,7 +217,11 @@ static PyObject *Mixture_new(PyTypeObject *type, PyObject *arguments, PyObject *
     }
     if (mixture->q <= mixture->m) PyErr_SetString(PyExc_ValueError, "maps have too few columns");
     if (mixture->q <= mixture->m || !check_indices(mixture)) goto refused;
-    mixture->log_margin = log((double)mixture->k / NEGLIGIBLE_WEIGHT);
+    size_t n_bounds = (size_t)(mixture->k + mixture->d + mixture->b + LANES);
+    double *memory = PyMem_RawMalloc(n_bounds * sizeof(double));
+    if (!memory) PyErr_NoMemory();
+    if (!memory) goto refused;
+    bound_impacts(mixture, memory);
     mixture->unseen_variance = unseen_spread * unseen_spread;
     mixture->learns_residual = learns_residual;
     object->spare = new_scratch(mixture);
@@ -233,6 +237,7 @@ static void Mixture_dealloc(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
     for (int index = 0; index < N_ARRAYS; index++)
         if (object->views[index].obj) PyBuffer_Release(&object->views[index]);
+    PyMem_RawFree(object->mixture.log_impacts);
     PyMem_RawFree(object->spare);
     type->tp_free(self);
     Py_DECREF(type);

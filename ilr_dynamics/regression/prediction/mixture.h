@@ -15,11 +15,6 @@
 
 #include "../shared/lanes.h"
 
-// Components left out weigh less together, as a share of the mixture. So small because one that has
-// hardly any data is a thousand times less sure than those that know: its variance counts a million
-// times.
-static const double NEGLIGIBLE_WEIGHT = 1e-18;
-
 enum {
     INPUT_LOCATION, INPUT_SCALE, OUTPUT_LOCATION, OUTPUT_SCALE, COORDINATES, LOG_CONSTANTS, EXPONENTS,
     ROOTS, MAPS, WIDENING, VARIANCES, CENTRES, EXTENTS, RESIDUAL_VARIANCE, RESIDUAL_RATES, SPLITS,
@@ -30,8 +25,10 @@ enum {
 typedef struct {
     const double *of[N_ARRAYS];
     ptrdiff_t m, d, q, k, b, n_rows, n_coordinates;
-    double log_margin, unseen_variance;
+    double unseen_variance;
     int learns_residual;
+    // What left_out.h knows of them.
+    double *log_impacts, *least_variances, *largest_in_blocks, least_impact;
 } Mixture;
 
 // What is known of n inputs, one row each: physical units, features, and what a global model predicts
@@ -40,10 +37,10 @@ enum { X, FEATURES, GLOBAL_MEAN, GLOBAL_FACTOR, GLOBAL_DOUBT, GLOBAL_UNLEARNABLE
 typedef struct { const double *of[N_GIVEN]; } Given;
 
 // Inputs side by side: u = [x, features, 1] (q, width) in standard units, t = [1, coordinates of x]
-// (m + 1, width), what is given of them (.., width), and the largest log weight found of any
-// component. All of it lies in `memory`, of `size_of_inputs` numbers.
+// (m + 1, width), and what is given of them (.., width). All of it lies in `memory`, of `size_of_inputs`
+// numbers.
 typedef struct {
-    double *memory, *u, *t, *of[N_GIVEN], largest[LANES], lowest;
+    double *memory, *u, *t, *of[N_GIVEN];
     ptrdiff_t rows[LANES];
 } Inputs;
 
@@ -97,11 +94,7 @@ INLINE void take_inputs(const Mixture *self, const Given *given, int width, Inpu
     for (ptrdiff_t i = 0; i < m; i++)
         for (int lane = 0; lane < width; lane++)
             inputs->u[i * width + lane] = (inputs->u[i * width + lane] - location[i]) / scale[i];
-    for (int lane = 0; lane < width; lane++) {
-        inputs->t[lane] = 1.0;
-        inputs->largest[lane] = -INFINITY;
-    }
-    inputs->lowest = -INFINITY;
+    for (int lane = 0; lane < width; lane++) inputs->t[lane] = 1.0;
     for (ptrdiff_t i = 0; i < m; i++)
         product(self->of[COORDINATES] + i * m, inputs->u, m, width, inputs->t + (i + 1) * width);
 }
@@ -158,12 +151,12 @@ INLINE int distances(const Mixture *self, ptrdiff_t number, const double *t, dou
     return 1;
 }
 
-// Log weight of a component, or 0 if it is by the margin below the largest that is known at all inputs.
-INLINE int weigh_one(const Mixture *self, const Inputs *inputs, ptrdiff_t number, double margin,
+// Log weight of a component, or 0 if it is below the lowest at all inputs.
+INLINE int weigh_one(const Mixture *self, const Inputs *inputs, ptrdiff_t number, double lowest,
                      int width, double *log_weight)
 {
     double constant = self->of[LOG_CONSTANTS][number], exponent = self->of[EXPONENTS][number];
-    double limit = distance_limit(constant, 1.0 / exponent, inputs->lowest - margin);
+    double limit = distance_limit(constant, 1.0 / exponent, lowest);
     double squared[LANES];
     if (!distances(self, number, inputs->t, limit, width, squared)) return 0;
     for (int lane = 0; lane < width; lane++)
@@ -171,52 +164,20 @@ INLINE int weigh_one(const Mixture *self, const Inputs *inputs, ptrdiff_t number
     return 1;
 }
 
-INLINE void raise_largest(Inputs *inputs, const double *log_weight, int width)
+// Weights of candidates from their log weights.
+INLINE void normalise(Speakers *speakers, int width)
 {
-    for (int lane = 0; lane < width; lane++)
-        if (log_weight[lane] > inputs->largest[lane]) inputs->largest[lane] = log_weight[lane];
-    inputs->lowest = inputs->largest[0];
-    for (int lane = 1; lane < width; lane++)
-        if (inputs->largest[lane] < inputs->lowest) inputs->lowest = inputs->largest[lane];
-}
-
-// Take a component, unless its weight is negligible everywhere. The unseen one always speaks.
-INLINE void consider(const Mixture *self, Inputs *inputs, Speakers *speakers, ptrdiff_t number,
-                     double margin, int width)
-{
-    Candidate *candidate = &speakers->candidates[speakers->n];
-    if (!weigh_one(self, inputs, number, margin, width, candidate->log_weight)) return;
-    candidate->number = number;
-    speakers->n++;
-    raise_largest(inputs, candidate->log_weight, width);
-}
-
-// Weights of the candidates. Those that the largest one has made negligible meanwhile are dropped;
-// the first one, the unseen, stays.
-INLINE void normalise(const Inputs *inputs, Speakers *speakers, double margin, int width)
-{
-    double log_total, total[LANES] = {0.0};
-    ptrdiff_t n_left = 0;
-    for (ptrdiff_t c = 0; c < speakers->n; c++) {
-        Candidate *candidate = &speakers->candidates[c], *kept = &speakers->candidates[n_left];
-        int matters = c == 0;
-        for (int lane = 0; lane < width; lane++)
-            matters |= !(candidate->log_weight[lane] < inputs->largest[lane] - margin);
-        if (!matters) continue;
-        kept->number = candidate->number;
-        for (int lane = 0; lane < width; lane++) {
-            kept->log_weight[lane] = candidate->log_weight[lane];
-            kept->weight[lane] = exp(candidate->log_weight[lane] - inputs->largest[lane]);
-            total[lane] += kept->weight[lane];
-        }
-        n_left++;
-    }
-    speakers->n = n_left;
+    Candidate *candidates = speakers->candidates;
     for (int lane = 0; lane < width; lane++) {
-        log_total = log(total[lane]) + inputs->largest[lane];
-        for (ptrdiff_t c = 0; c < n_left; c++) {
-            speakers->candidates[c].weight[lane] /= total[lane];
-            speakers->candidates[c].log_weight[lane] -= log_total;
+        double largest = -INFINITY, total = 0.0;
+        for (ptrdiff_t c = 0; c < speakers->n; c++)
+            if (candidates[c].log_weight[lane] > largest) largest = candidates[c].log_weight[lane];
+        for (ptrdiff_t c = 0; c < speakers->n; c++)
+            total += candidates[c].weight[lane] = exp(candidates[c].log_weight[lane] - largest);
+        double log_total = log(total) + largest;
+        for (ptrdiff_t c = 0; c < speakers->n; c++) {
+            candidates[c].weight[lane] /= total;
+            candidates[c].log_weight[lane] -= log_total;
         }
     }
 }
@@ -244,34 +205,49 @@ INLINE void unlike_own(const Mixture *self, const Inputs *inputs, Candidate *can
     }
 }
 
-// Mean M u (d, width) and factor 1 + u' L^-1 u of a component, completed by what is known of x
-// besides: the unseen one says what the global model does; others know a residual as far as it is
-// like theirs.
-INLINE void ask(const Mixture *self, const Inputs *inputs, Candidate *candidate, int width,
-                double *mean)
+// Factor 1 + u' L^-1 u of a component; of the unseen one that of the global model, if there is one.
+INLINE void widen(const Mixture *self, const Inputs *inputs, Candidate *candidate, int width)
 {
-    ptrdiff_t d = self->d, q = self->q, number = candidate->number;
-    const double *location = self->of[OUTPUT_LOCATION], *scale = self->of[OUTPUT_SCALE];
-    for (int lane = 0; lane < width; lane++) candidate->unlike[lane] = 0.0;
+    ptrdiff_t q = self->q, number = candidate->number;
     if (number == self->k - 1 && inputs->of[GLOBAL_MEAN]) {
-        for (ptrdiff_t j = 0; j < d; j++)
-            for (int lane = 0; lane < width; lane++) {
-                double said = self->learns_residual ? 0.0 : inputs->of[GLOBAL_MEAN][j * width + lane];
-                mean[j * width + lane] = (said - location[j]) / scale[j];
-            }
         memcpy(candidate->factor, inputs->of[GLOBAL_FACTOR], (size_t)width * sizeof(double));
         return;
     }
-    for (ptrdiff_t j = 0; j < d; j++)
-        product(self->of[MAPS] + (number * d + j) * q, inputs->u, q, width, mean + j * width);
     const double *row = self->of[WIDENING] + number * (q * (q + 1) / 2);
-    double widening[LANES] = {0.0}, rho[LANES], y[LANES];
+    double widening[LANES] = {0.0}, y[LANES];
     for (ptrdiff_t i = 0; i < q; row += q - i, i++) {
         product(row, inputs->u + i * width, q - i, width, y);
         for (int lane = 0; lane < width; lane++)
             widening[lane] += inputs->u[i * width + lane] * y[lane];
     }
     for (int lane = 0; lane < width; lane++) candidate->factor[lane] = 1.0 + widening[lane];
+}
+
+// What a global model says of output j, in standard units: nothing, where others learn its residual.
+INLINE double said_of_all(const Mixture *self, const Inputs *inputs, ptrdiff_t j, int width, int lane)
+{
+    double said = self->learns_residual ? 0.0 : inputs->of[GLOBAL_MEAN][j * width + lane];
+    return (said - self->of[OUTPUT_LOCATION][j]) / self->of[OUTPUT_SCALE][j];
+}
+
+// Mean M u (d, width) of a component and its factor, completed by what is known of x besides: the
+// unseen one says what the global model does; others know a residual as far as it is like theirs.
+INLINE void ask(const Mixture *self, const Inputs *inputs, Candidate *candidate, int width,
+                double *mean)
+{
+    ptrdiff_t d = self->d, q = self->q, number = candidate->number;
+    const double *location = self->of[OUTPUT_LOCATION], *scale = self->of[OUTPUT_SCALE];
+    for (int lane = 0; lane < width; lane++) candidate->unlike[lane] = 0.0;
+    widen(self, inputs, candidate, width);
+    if (number == self->k - 1 && inputs->of[GLOBAL_MEAN]) {
+        for (ptrdiff_t j = 0; j < d; j++)
+            for (int lane = 0; lane < width; lane++)
+                mean[j * width + lane] = said_of_all(self, inputs, j, width, lane);
+        return;
+    }
+    for (ptrdiff_t j = 0; j < d; j++)
+        product(self->of[MAPS] + (number * d + j) * q, inputs->u, q, width, mean + j * width);
+    double rho[LANES];
     if (!self->of[RESIDUAL_RATES] || number == self->k - 1) return;
     unlike_own(self, inputs, candidate, width, rho);
     for (ptrdiff_t j = 0; j < d; j++) {

@@ -190,20 +190,22 @@ INLINE void answer_near(const Mixture *self, Scratch *scratch, const Given *give
     speakers->n = 0;
     if (answers->all) {
         for (ptrdiff_t number = 0; number <= unseen; number++)
-            consider(self, inputs, speakers, number, INFINITY, width);
+            consider(self, inputs, speakers, number, -INFINITY, width);
     } else {
         Box box;
-        find_large(self, inputs, width);
+        double lowest = lowest_of_all(self, inputs, speakers->means, width);
         surround(self, inputs->t, width, width, &box);
-        screen(self, &box, inputs->lowest - self->log_margin, screened);
-        consider(self, inputs, speakers, unseen, INFINITY, width);
+        screen(self, &box, lowest, screened);
+        consider(self, inputs, speakers, unseen, -INFINITY, width);
         for (ptrdiff_t i = 0; i < screened->n; i++) {
+            ptrdiff_t number = screened->numbers[i];
             if (i + AHEAD < screened->n)
                 fetch(self->of[ROOTS] + screened->numbers[i + AHEAD] * length, length < 64 ? length : 64);
-            consider(self, inputs, speakers, screened->numbers[i], self->log_margin, width);
+            consider(self, inputs, speakers, number, lowest - self->log_impacts[number], width);
         }
+        leave_out(self, inputs, speakers, width);
     }
-    normalise(inputs, speakers, answers->all ? INFINITY : self->log_margin, width);
+    normalise(speakers, width);
     if (answers->moments) answer_moments(self, inputs, speakers, n, width, answers);
     else answer_components(self, inputs, speakers, scratch->ranks, n, width, answers);
 }

@@ -7,15 +7,15 @@
 #ifndef ILR_DYNAMICS_SCREENING_H
 #define ILR_DYNAMICS_SCREENING_H
 
-#include "mixture.h"
+#include "left_out.h"
 
 // As in screening.py: first rows of the components' roots, and coordinates of the boxes about their
 // centres.
 enum { MOST_ROWS = 6, MOST_COORDINATES = 4 };
 
-// The search for a large weight ends where the unseen component is outweighed by this share of what
-// makes it negligible: with less, twice as many components of 21 inputs had to be weighed.
-static const double ENOUGH = 0.5;
+// The search for a large weight ends where the unseen component is outweighed by this, in logs: with
+// less, twice as many components of 21 inputs had to be weighed.
+static const double ENOUGH = 24.0;
 
 // First rows are in single precision: to read those of all components from memory is what takes the
 // time. What rounding does to y = [offset, L] [1, t] is less than this share of the sum of its terms'
@@ -85,14 +85,15 @@ INLINE int near_distances(const Mixture *self, ptrdiff_t block, const Box *box, 
 
 // By one coordinate alone, bounds of the distances from a box to the components of each of LANES
 // blocks: t_i beyond the centres of all of them, in units of the largest variance of any. And
-// distances from which on none of these components has more than the lowest log weight.
+// distances from which on none of these components has more than the lowest log weight and impact.
 INLINE void far_distances(const Mixture *self, ptrdiff_t first, const Box *box, double lowest,
                           double *bounds, double *limits)
 {
     ptrdiff_t stride = (3 * self->n_coordinates + 2) * LANES;
     for (int half = 0; half < LANES; half += LANES / 2) {
         const double *from = self->of[BOXES] + first / LANES * stride + half;
-        Four largest = {0.0}, constants = *(const Four *)from, rates = *(const Four *)(from + LANES);
+        Four largest = {0.0}, rates = *(const Four *)(from + LANES);
+        Four constants = *(const Four *)(self->largest_in_blocks + first + half);
         *(Four *)(limits + half) = distance_limits(constants, rates, lowest);
         from += 2 * LANES;
         for (ptrdiff_t i = 1; i <= self->n_coordinates; i++, from += 3 * LANES) {
@@ -106,7 +107,7 @@ INLINE void far_distances(const Mixture *self, ptrdiff_t first, const Box *box, 
     }
 }
 
-// Components that may have more than the lowest log weight somewhere in a box.
+// Components that may have more than the lowest log weight and impact somewhere in a box.
 INLINE void screen(const Mixture *self, const Box *box, double lowest, Screened *screened)
 {
     double bounds[LANES], limits[LANES];
@@ -122,7 +123,8 @@ INLINE void screen(const Mixture *self, const Box *box, double lowest, Screened 
                 if (distances[lane] > limits[at] * (1.0 + ROUNDING) || numbers[lane] < 0.0) continue;
                 ptrdiff_t number = (ptrdiff_t)numbers[lane];
                 double own = distance_limit(self->of[LOG_CONSTANTS][number],
-                                            1.0 / self->of[EXPONENTS][number], lowest);
+                                            1.0 / self->of[EXPONENTS][number],
+                                            lowest - self->log_impacts[number]);
                 if (!(distances[lane] > own * (1.0 + ROUNDING)))
                     screened->numbers[screened->n++] = number;
             }
@@ -159,21 +161,13 @@ INLINE void find_nearer(const Mixture *self, ptrdiff_t block, const Box *box, do
     }
 }
 
-// Raise what is known of the largest weight of inputs by that of a component.
-INLINE void raise_by(const Mixture *self, Inputs *inputs, ptrdiff_t number, int width)
-{
-    double log_weight[LANES];
-    if (weigh_one(self, inputs, number, 0.0, width, log_weight))
-        raise_largest(inputs, log_weight, width);
-}
-
 // The component that seems nearest of all that may have more than the lowest log weight.
 INLINE ptrdiff_t find_nearest(const Mixture *self, const Box *box, double lowest)
 {
     double distance = INFINITY, bounds[LANES], limits[LANES];
     ptrdiff_t nearest = self->k - 1;
     for (ptrdiff_t first = 0; first < self->b; first += LANES) {
-        far_distances(self, first, box, lowest, bounds, limits);
+        far_distances(self, first, box, lowest + self->least_impact, bounds, limits);
         for (int at = 0; at < LANES && first + at < self->b; at++)
             if (bounds[at] < distance && bounds[at] < limits[at])
                 find_nearer(self, first + at, box, limits[at], &distance, &nearest);
@@ -181,27 +175,49 @@ INLINE ptrdiff_t find_nearest(const Mixture *self, const Box *box, double lowest
     return nearest;
 }
 
-// Log weights that the largest is not below: of the unseen component, which is as wide as all data, of
-// those that seem nearest in the blocks that the inputs lie in and, for an input where none of them
-// outweighs the unseen one by far, of the one that seems nearest of all.
-INLINE void find_large(const Mixture *self, Inputs *inputs, int width)
+INLINE void raise_by(const Mixture *self, const Inputs *inputs, ptrdiff_t number, int width, Large *large)
+{
+    double log_weight[LANES];
+    if (!weigh_one(self, inputs, number, -INFINITY, width, log_weight)) return;
+    for (int lane = 0; lane < width; lane++)
+        if (log_weight[lane] > large[lane].log_weight) large[lane] = (Large){number, log_weight[lane]};
+}
+
+// The heaviest of the unseen component, which is as wide as all data, of those that seem so in the
+// blocks that the inputs lie in and, for an input where none of them outweighs the unseen one by far,
+// of the one that seems nearest of all.
+INLINE void find_large(const Mixture *self, const Inputs *inputs, int width, Large *large)
 {
     double of_unseen[LANES];
     Box box;
-    weigh_one(self, inputs, self->k - 1, INFINITY, width, of_unseen);
-    raise_largest(inputs, of_unseen, width);
+    for (int lane = 0; lane < width; lane++) large[lane] = (Large){self->k - 1, -INFINITY};
+    raise_by(self, inputs, self->k - 1, width, large);
+    for (int lane = 0; lane < width; lane++) of_unseen[lane] = large[lane].log_weight;
     for (int lane = 0; lane < width && self->b; lane++) {
+        // What weighs much at one input does at others near it.
+        if (large[lane].log_weight > of_unseen[lane] + ENOUGH) continue;
         double distance = INFINITY;
         ptrdiff_t nearest = self->k - 1;
         surround(self, inputs->t + lane, 1, width, &box);
         find_nearer(self, own_block(self, inputs->t + lane, width), &box, INFINITY, &distance, &nearest);
-        raise_by(self, inputs, nearest, width);
+        raise_by(self, inputs, nearest, width, large);
     }
     for (int lane = 0; lane < width; lane++) {
-        if (inputs->largest[lane] > of_unseen[lane] + ENOUGH * self->log_margin) continue;
+        if (large[lane].log_weight > of_unseen[lane] + ENOUGH) continue;
         surround(self, inputs->t + lane, 1, width, &box);
-        raise_by(self, inputs, find_nearest(self, &box, inputs->largest[lane]), width);
+        raise_by(self, inputs, find_nearest(self, &box, large[lane].log_weight), width, large);
     }
+}
+
+// Log weight and impact below which each component is left out, at all inputs.
+INLINE double lowest_of_all(const Mixture *self, const Inputs *inputs, double *means, int width)
+{
+    double levels[LANES], lowest = INFINITY;
+    Large large[LANES];
+    find_large(self, inputs, width, large);
+    find_levels(self, inputs, large, means, width, levels);
+    for (int lane = 0; lane < width; lane++) lowest = fmin(lowest, levels[lane]);
+    return lowest - log((double)self->k);
 }
 
 #endif

@@ -24,8 +24,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from scipy.linalg.lapack import dpotrf, dpotri
-from scipy.optimize import minimize
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.regression.shared.matern import correlation_and_slope
@@ -72,7 +72,7 @@ def most_probable_kernel(X: FloatArray, Y: FloatArray) -> Kernel:
     usual = np.full(m, np.log(USUAL_LENGTH * np.sqrt(m)))
     start = np.append(usual, np.log([USUAL_NOISE, USUAL_LINEAR]))
     bounds = [tuple(np.log(LENGTHS))] * m + [tuple(np.log(NOISES)), tuple(np.log(LINEARS))]
-    found = minimize(
+    found = scipy.optimize.minimize(
         _Evidence(X, Y, usual),
         start,
         jac=True,

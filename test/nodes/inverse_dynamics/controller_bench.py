@@ -270,8 +270,8 @@ class Bench:
     def publish(self, message: JointTrajectory) -> None:
         """Send a trajectory and let it arrive."""
         self.trajectories.publish(message)
-        # Eight turns of what the node does beside answering.
-        self.run(0.08)
+        # Five turns of what the node does beside answering.
+        self.run(0.05)
 
 
 def stamp(seconds: float) -> Time:

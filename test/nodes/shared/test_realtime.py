@@ -3,12 +3,20 @@
 import gc
 import subprocess
 import sys
+import time
 import weakref
 
 import pytest
+import rclpy
+from rclpy.node import Node
+from std_msgs.msg import String
 
 from ilr_dynamics.learning.process import CHRT
-from ilr_dynamics.nodes.shared.realtime import ScheduledCollector, take_realtime_priority
+from ilr_dynamics.nodes.shared.realtime import (
+    PriorityExecutor,
+    ScheduledCollector,
+    take_realtime_priority,
+)
 
 # In a process of its own: the priority of the tests must not change.
 CHECK = """
@@ -133,3 +141,44 @@ def test_garbage_is_collected_at_the_interval_only():
         collector.stop()
     assert gc.isenabled()
     assert gc.get_freeze_count() == 0
+
+
+@pytest.fixture
+def node():
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    node = Node("loop", context=context)
+    yield node
+    node.destroy_node()
+    rclpy.shutdown(context=context)
+
+
+def test_work_in_parts_takes_no_turn_from_requests(node):
+    done = []
+    loop = node.create_subscription(String, "state", lambda _: done.append("state"), 10)
+    node.create_subscription(String, "request", lambda _: done.append("request"), 10)
+    states, requests = (node.create_publisher(String, name, 10) for name in ("state", "request"))
+    executor = PriorityExecutor(node, lambda: done.append("part"))
+    turns = []
+    deadline = time.monotonic() + 30.0
+    # States are always there, and so is work in parts.
+    while turns.count(("request",)) < 2 and time.monotonic() < deadline:
+        states.publish(String())
+        requests.publish(String())
+        done.clear()
+        executor.spin_once(loop, 1.0)
+        turns.append(tuple(done))
+    executor.shutdown()
+    assert turns.count(("request",)) == 2
+    # Where no request is there yet, a state may take its turn.
+    assert set(turns) <= {("state", "part"), ("part",), ("request",), ("state",), ()}
+    assert ("state", "part") in turns
+
+
+def test_work_in_parts_is_done_where_there_are_no_states_yet(node):
+    done = []
+    executor = PriorityExecutor(node, lambda: done.append("part"))
+    executor.spin_once(None, 0.0)
+    executor.spin_once(None, 0.0)
+    executor.shutdown()
+    assert done == ["part", "part"]

@@ -16,8 +16,9 @@ from ilr_dynamics.regression import (
 from ilr_dynamics.regression.prediction._mixture import LANES
 from ilr_dynamics.regression.prediction.screening import Screening
 
-# Share of the mixture that predictions may leave out.
-NEGLIGIBLE_WEIGHT = 1e-18
+# Share of a variance that predictions may leave out; of a squared doubt, if it is no smaller than
+# this share of the variance.
+NEGLIGIBLE, SMALL_DOUBT = 1e-9, 1e-3
 
 
 def wavy(generator, n):
@@ -91,7 +92,12 @@ def test_many_inputs_are_answered_as_each_is(crowded):
 def test_what_is_left_out_is_negligible(crowded):
     mixture = crowded._predictive.mixture
     X = queries(600)
-    weights = crowded.responsibilities(X)
+    weights, means, covariances = crowded.predict_components(X)
+    variances = np.diagonal(covariances, axis1=2, axis2=3)
+    mean, std = crowded.predict(X, return_std=True)
+    between = (means - mean[:, None]) ** 2
+    added = weights[:, :, None] * (variances + between) / std[:, None] ** 2
+    predictor = crowded.predictor()
     n_asked = []
     for rows, said, _ in crowded._predictive._components(X, 1e-300):
         for row, (numbers, log_weights) in enumerate(
@@ -99,7 +105,10 @@ def test_what_is_left_out_is_negligible(crowded):
         ):
             asked = numbers[log_weights > -np.inf]
             assert len(set(asked)) == len(asked)
-            assert np.delete(weights[row], asked).sum() <= NEGLIGIBLE_WEIGHT
+            assert np.delete(weights[row], asked).sum() <= NEGLIGIBLE
+            left_out = np.delete(added[row], asked, axis=0).sum(axis=0)
+            doubt = (predictor.query(X[row]).doubt / std[row]) ** 2
+            assert np.all(left_out <= NEGLIGIBLE * np.clip(doubt, SMALL_DOUBT, 1.0))
             assert np.all(np.diff(log_weights[: len(asked)]) <= 0.0)
             n_asked.append(len(asked))
     assert len(n_asked) == len(X)
