@@ -34,8 +34,9 @@ def read_waypoints(path: str | Path) -> Waypoints:
     """
     Read waypoints from a CSV or YAML file.
 
-    A CSV file has the header ``time,<joint>,<joint>,...`` and a row for each waypoint. A YAML file
-    has ``joint_names`` and ``points``, each with ``time_from_start`` and ``positions``.
+    A CSV file has the header ``time,<joint>,<joint>,...`` and a row for each waypoint; lines that
+    begin with ``#`` are comments. A YAML file has ``joint_names`` and ``points``, each with
+    ``time_from_start`` and ``positions``.
 
     Parameters
     ----------
@@ -103,7 +104,8 @@ def smooth_motion(waypoints: Waypoints, rate: float) -> JointMotion:
 
 def _rows_of_csv(path: Path) -> tuple[list[str], list[list[str]]]:
     with path.open(newline="", encoding="utf-8") as file:
-        header, *rows = [row for row in csv.reader(file) if row]
+        lines = (line for line in file if not line.startswith("#"))
+        header, *rows = [row for row in csv.reader(lines) if row]
     time, *names = [word.strip() for word in header]
     if time != "time":
         raise ValueError(f"first column is '{time}', expected 'time'")
