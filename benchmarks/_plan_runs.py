@@ -18,10 +18,12 @@ from _simulated_motion import Arm
 
 from ilr_dynamics.control import JointPath, RigidBodyFeedForward, track
 from ilr_dynamics.exceptions import TrajectoryError
+from ilr_dynamics.regression import load_snapshot
+from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 from ilr_dynamics.robot.tool_paths import ToolPath, figure_eight
 
-__all__ = ["CHOSEN_ON", "FIRST", "JUDGING", "run"]
+__all__ = ["CHOSEN_ON", "EVERY", "FIRST", "JUDGING", "first_model", "recorded_file", "run"]
 
 Results = dict[str, Any]
 
@@ -29,8 +31,11 @@ FIRST = "first eight"
 """What is there before: a model of one eight."""
 JUDGING = ("T1", "T2", "T3", "A")
 CHOSEN_ON = ("R21", "R22", "C")
-"""Paths by which the planner's constants were chosen; they judge nothing."""
+"""Paths by which constants of the planner may be chosen; they judge nothing."""
+EVERY = 5
+"""Cycles of 500 Hz for one sample."""
 
+CONTROLLER, FIRST_PERIOD = "physics_ilr_pd", 3.8
 # Another circle than path A: lying, on the other side.
 CIRCLE = ToolPath(
     period=3.0,
@@ -41,9 +46,6 @@ CIRCLE = ToolPath(
     offset=np.array([-0.05, -0.15, -0.05]),
     phase=np.array([0.0, np.pi / 2.0, 0.0]),
 )
-
-CONTROLLER, EVERY = "physics_ilr_pd", 5
-FIRST_PERIOD = 3.8
 
 
 def run(plant: str, seed: int, motion: str, paths: tuple[str, ...], folder: Path) -> Results:
@@ -61,7 +63,7 @@ def run(plant: str, seed: int, motion: str, paths: tuple[str, ...], folder: Path
     paths
         To track.
     folder
-        For results, which are not made again, and motions.
+        Of results, which are not made again, first models and motions.
 
     Returns
     -------
@@ -72,19 +74,51 @@ def run(plant: str, seed: int, motion: str, paths: tuple[str, ...], folder: Path
     return kept(motion.replace(" ", "_"), lambda: _errors(plant, seed, motion, paths, folder))
 
 
-def _errors(plant: str, seed: int, motion: str, paths: tuple[str, ...], folder: Path) -> Results:
-    arm = hard_arm(plant, seed)
+def first_model(arm: Arm, plant: str, seed: int, folder: Path) -> MixtureRegressor:
+    """Return the model of one eight, recorded with the analytic controller."""
+    file = folder / f"{plant}_{seed}_first.npz"
+    if not file.exists():
+        learner = _learner(arm, seed)
+        path = arm.joint_path(figure_eight(FIRST_PERIOD))
+        learner.learn(*record(arm, RigidBodyFeedForward(arm.model), path, every=EVERY))
+        assert learner.model is not None
+        learner.model.save(file)
+    return load_snapshot(file)
+
+
+def recorded_file(plant: str, seed: int, motion: str, folder: Path) -> Path:
+    """Where the recorded states (m, 3 n_joints) of a motion are kept, for the picture."""
+    return folder / f"{plant}_{seed}_{motion.replace(' ', '_')}.npy"
+
+
+def _learner(arm: Arm, seed: int) -> LocalModels:
     learner = make_learner(CONTROLLER, arm, random_state=seed)
     assert isinstance(learner, LocalModels)
-    first = arm.joint_path(figure_eight(FIRST_PERIOD))
-    learner.learn(*record(arm, RigidBodyFeedForward(arm.model), first, every=EVERY))
+    return learner
+
+
+def _errors(plant: str, seed: int, motion: str, paths: tuple[str, ...], folder: Path) -> Results:
+    arm = hard_arm(plant, seed)
+    model = first_model(arm, plant, seed, folder)
     if motion != FIRST:
+        dynamics = model.global_model_
+        assert isinstance(dynamics, IdentifiedDynamics)
+        feedforward = product_feedforward(arm, model.predictor())
+        learner = _learner(arm, seed)
+        learner.model = model
         try:
-            _learn_motion(learner, arm, motion, seed, folder)
+            parts = [
+                record(arm, feedforward, path, every=EVERY)
+                for path in MOTIONS[motion](arm, dynamics, seed, folder)
+            ]
         except TrajectoryError as error:
             return {path: {"fault": f"while recording: {error}"} for path in paths}
-    assert learner.model is not None
-    feedforward = product_feedforward(arm, learner.model.predictor())
+        X, Y = joined(parts)
+        np.save(recorded_file(plant, seed, motion, folder), X)
+        learner.learn(X, Y)
+        assert learner.model is not None
+        model = learner.model
+    feedforward = product_feedforward(arm, model.predictor())
     results: Results = {}
     for name in paths:
         try:
@@ -93,18 +127,6 @@ def _errors(plant: str, seed: int, motion: str, paths: tuple[str, ...], folder: 
         except TrajectoryError as error:
             results[name] = {"fault": str(error)}
     return results
-
-
-def _learn_motion(
-    learner: LocalModels, arm: Arm, motion: str, seed: int, folder: Path
-) -> None:
-    """Record a motion with the first model, and learn it at once."""
-    assert learner.model is not None
-    dynamics = learner.model.global_model_
-    assert isinstance(dynamics, IdentifiedDynamics)
-    feedforward = product_feedforward(arm, learner.model.predictor())
-    paths = MOTIONS[motion](arm, dynamics, seed, folder)
-    learner.learn(*joined([record(arm, feedforward, path, every=EVERY) for path in paths]))
 
 
 def _path(name: str, arm: Arm) -> JointPath:

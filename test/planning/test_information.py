@@ -31,7 +31,6 @@ def columns(dynamics, X):
     return whole.reshape(-1, whole.shape[2])
 
 
-@pytest.mark.numerical
 def test_information_is_that_of_the_covariance_of_the_torques(dynamics):
     """log det(I + Phi P Phi' / sigma^2) / 2 with each torque counted by its worth."""
     X, mass = states(12, 1), 10.0
@@ -52,7 +51,6 @@ def test_information_is_that_of_the_covariance_of_the_torques(dynamics):
     assert found == pytest.approx(expected, rel=1e-6)
 
 
-@pytest.mark.numerical
 def test_doubt_is_the_mean_entropy_of_torques_in_the_region(dynamics):
     X, there = states(8, 3), states(6, 4)
     knowledge = Knowledge.of_model(dynamics, Region.of_states(dynamics, there)).after(X, 10.0)
@@ -98,8 +96,7 @@ def test_a_joint_that_sticks_tells_nearly_nothing(dynamics):
     assert gains[0] < 0.5 * gains[1]
 
 
-def test_what_is_known_of_a_model_without_samples():
-    knowledge = Knowledge.of_model(
-        known_dynamics().discounted(0.0), Region.of_states(known_dynamics(), states(5, 11))
-    )
+def test_what_is_known_of_a_model_without_samples(dynamics):
+    described = dynamics.discounted(0.0)
+    knowledge = Knowledge.of_model(described, Region.of_states(described, states(5, 11)))
     assert knowledge.after(states(5, 12), 10.0).doubt() < knowledge.doubt()

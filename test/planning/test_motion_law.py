@@ -32,7 +32,7 @@ def bounds(n, width=1.0, velocity=1.2, acceleration=5.0):
     acceleration=st.floats(0.5, 20.0),
     seed=st.integers(0, 2**32),
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20)
 def test_pieces_one_after_the_other_keep_all_bounds(n, width, velocity, acceleration, seed):
     kept = bounds(n, width, velocity, acceleration)
     random = np.random.default_rng(seed)
