@@ -85,9 +85,7 @@ def condition_motion(
     return JointPath(*motion)
 
 
-def condition_number(
-    regressor: DynamicsRegressor, base: IndexArray, states: FloatArray
-) -> float:
+def condition_number(regressor: DynamicsRegressor, base: IndexArray, states: FloatArray) -> float:
     """Condition number of the base regressor at states (m, 3 n_joints)."""
     singular = np.linalg.svd(_columns(regressor, states)[:, base], compute_uv=False)
     return float(singular[0] / max(singular[-1], np.finfo(float).tiny))

@@ -50,9 +50,7 @@ def _planned(arm: Arm, dynamics: IdentifiedDynamics, seed: int, folder: Path) ->
     """What `plan` plans, by its file."""
     options = PlanOptions()
     problem = plan_problem(dynamics, arm.description, options)
-    plan = plan_motion(
-        dynamics, problem, SECONDS, options.candidates, np.random.default_rng(seed)
-    )
+    plan = plan_motion(dynamics, problem, SECONDS, options.candidates, np.random.default_rng(seed))
     file = folder / f"motion_{seed}.csv"
     write_motion(file, plan, arm.description.joint_names, "planned by the benchmark")
     return [JointPath(*smooth_motion(read_waypoints(file), RATE))]

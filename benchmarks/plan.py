@@ -80,7 +80,9 @@ def report(plant: str, results: dict[str, list[Results]], paths: tuple[str, ...]
     dict
         Medians by motion and path, ratios of those of the planned motion, and faults.
     """
-    medians = {name: {path: _median(each, path) for path in paths} for name, each in results.items()}
+    medians = {
+        name: {path: _median(each, path) for path in paths} for name, each in results.items()
+    }
     print(f"\n{plant}: mean squared error [rad²], medians of {len(results[FIRST])} seeds")
     rows = [
         [name, *("fault" if of[path] is None else f"{of[path]:.2e}" for path in paths)]
@@ -91,7 +93,10 @@ def report(plant: str, results: dict[str, list[Results]], paths: tuple[str, ...]
         for name in COMPARED
     }
     rows += [
-        [f"{PLANNED} / {name}", *("-" if ratio is None else f"{ratio:.2f}" for ratio in of.values())]
+        [
+            f"{PLANNED} / {name}",
+            *("-" if ratio is None else f"{ratio:.2f}" for ratio in of.values()),
+        ]
         for name, of in ratios.items()
     ]
     print(format_table(["recorded after the first eight", *paths], rows))

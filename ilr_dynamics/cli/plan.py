@@ -122,7 +122,11 @@ def _parser() -> argparse.ArgumentParser:
 
     def number(option: str, default: float, metavar: str, text: str) -> None:
         parser.add_argument(
-            option, type=type(default), default=default, metavar=metavar, help=f"{text} (%(default)s)"
+            option,
+            type=type(default),
+            default=default,
+            metavar=metavar,
+            help=f"{text} (%(default)s)",
         )
 
     parser.add_argument("snapshot", metavar="MODEL", help="model, as .npz file")
@@ -146,7 +150,9 @@ def _parser() -> argparse.ArgumentParser:
         help="two opposite corners of a box in the base's frame, m, that no part of the arm may "
         "enter; again for each further box",
     )
-    number("--clearance", defaults.clearance, "M", "smallest distance from these and the arm itself")
+    number(
+        "--clearance", defaults.clearance, "M", "smallest distance from these and the arm itself"
+    )
     number("--rate", defaults.rate, "HZ", "samples a second that will be learned")
     number("--candidates", defaults.candidates, "N", "pieces drawn for each one that is taken")
     number("--seed", 0, "N", "of the random numbers")
@@ -289,7 +295,13 @@ def _table(plan: MotionPlan, problem: PlanProblem, names: Sequence[str]) -> str:
         ]
         for j, name in enumerate(names)
     ]
-    titles = ["joint", "from, to [rad]", "speed (limit) [rad/s]", "[rad/s²]", "torque (limit) [Nm]"]
+    titles = [
+        "joint",
+        "from, to [rad]",
+        "speed (limit) [rad/s]",
+        "[rad/s²]",
+        "torque (limit) [Nm]",
+    ]
     return format_table(titles, rows)
 
 
@@ -311,7 +323,9 @@ def _check(
     option: str, value: float, least: float, most: float, unit: str, *, positive: bool = False
 ) -> None:
     if not least <= value <= most or (positive and value == 0.0):
-        expected = f"above {least:g} and at most {most:g}" if positive else f"{least:g} to {most:g}"
+        expected = (
+            f"above {least:g} and at most {most:g}" if positive else f"{least:g} to {most:g}"
+        )
         raise InvalidParameterError(f"{option} is {value:g}, expected {expected} {unit}".rstrip())
 
 

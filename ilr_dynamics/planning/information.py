@@ -10,7 +10,8 @@ independent ones that learning makes of them: with the weights w of `Representat
 share a of slipping and the noise variance of each joint,
 
 .. math::
-    S_+^{-1} = S^{-1} + \sum_i \sum_j \frac{m_i w_i a_{ij}}{\sigma_j^2}\, \phi_{ij} \phi_{ij}^\top .
+    S_+^{-1} = S^{-1}
+    + \sum_i \sum_j \frac{m_i w_i a_{ij}}{\sigma_j^2}\, \phi_{ij} \phi_{ij}^\top .
 
 The information on the parameters is their loss of entropy (Lindley, 1956), in nats,
 

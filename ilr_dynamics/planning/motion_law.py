@@ -125,9 +125,7 @@ def motion_states(waypoints: FloatArray, per_step: int = 1) -> FloatArray:
     return np.hstack([spline(sampled, order) for order in range(3)])
 
 
-def draw_piece(
-    bounds: MotionBounds, start: FloatArray, random: np.random.Generator
-) -> FloatArray:
+def draw_piece(bounds: MotionBounds, start: FloatArray, random: np.random.Generator) -> FloatArray:
     """
     Draw a piece of motion: the way from a posture at rest to a drawn one, and a swing about it.
 
@@ -171,9 +169,7 @@ def quintic_way(
     return start + _smoothstep(np.arange(1, n_steps + 1) / n_steps)[:, None] * (end - start)
 
 
-def _swing(
-    bounds: MotionBounds, centre: FloatArray, random: np.random.Generator
-) -> FloatArray:
+def _swing(bounds: MotionBounds, centre: FloatArray, random: np.random.Generator) -> FloatArray:
     """Waypoints (m, n_joints) of a swing about a posture, after that posture."""
     n_steps = round(random.uniform(*SWING_S) / STEP)
     u = np.arange(n_steps + 1) / n_steps
@@ -190,7 +186,10 @@ def _swing(
     speed = _logarithmic(random, SLOWEST_SWING) * bounds.velocity
     peaks = [np.max(np.abs(values), axis=0) for values in (position, velocity, acceleration)]
     of_bounds = FILL * np.min(
-        [bound / peak for bound, peak in zip((room, speed, bounds.acceleration), peaks, strict=True)],
+        [
+            bound / peak
+            for bound, peak in zip((room, speed, bounds.acceleration), peaks, strict=True)
+        ],
         axis=0,
     )
     return centre + random.uniform(LEAST_SWING, 1.0, len(centre)) * of_bounds * shape[1:]

@@ -164,9 +164,7 @@ def plan_motion(
     )
 
 
-def drawn_states(
-    bounds: MotionBounds, n_states: int, random: np.random.Generator
-) -> FloatArray:
+def drawn_states(bounds: MotionBounds, n_states: int, random: np.random.Generator) -> FloatArray:
     """States [q, qd, qdd] (n_states, 3 n_joints) at random times of pieces that are drawn."""
     posture, states = random.uniform(bounds.lower, bounds.upper), []
     for _ in range(n_states):
@@ -199,7 +197,7 @@ class _Drawn:
         None if there is none that takes at most so many steps, with the way home.
         """
         for _ in range(MOST_ROUNDS):
-            rated = []
+            rated: list[tuple[float, int, FloatArray, Knowledge]] = []
             for piece in self._round(start, n_left):
                 states = motion_states(np.concatenate([start[None], piece]))
                 after = knowledge.after(states, self._problem.sample_rate * STEP)

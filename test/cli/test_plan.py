@@ -94,7 +94,9 @@ def test_a_box_that_contains_the_arm_is_refused(model, tmp_path, refused):
     corners = [f"{value:.3f}" for value in (*(tool - 0.1), *(tool + 0.1))]
     out = tmp_path / "out.csv"
     said = refused(model, "-o", out, "--keep-out", *corners)
-    assert "from the arm's shape" in said and "expected a box that the arm has kept clear of" in said
+    assert (
+        "from the arm's shape" in said and "expected a box that the arm has kept clear of" in said
+    )
     assert not out.exists()
 
 
@@ -118,7 +120,9 @@ def test_values_out_of_range_are_named(model, tmp_path, refused, options, text):
 
 def test_the_file_has_a_name_by_which_it_is_played(model, tmp_path, refused):
     assert "is no .csv" in refused(model, "-o", tmp_path / "motion.txt")
-    assert "expected a file in an existing folder" in refused(model, "-o", tmp_path / "no" / "m.csv")
+    assert "expected a file in an existing folder" in refused(
+        model, "-o", tmp_path / "no" / "m.csv"
+    )
 
 
 def test_options_of_the_benchmark_are_checked_too():

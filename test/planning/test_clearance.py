@@ -20,7 +20,8 @@ PENDULUM = """<robot name="pendulum">
   <joint name="j1" type="revolute"><parent link="base"/><child link="arm"/>
     <axis xyz="0 0 1"/><limit lower="-3" upper="3" effort="10" velocity="2"/></joint>
   <link name="arm">
-    <inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+    <inertial><mass value="1"/>
+      <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
     {shape}
   </link>
 </robot>"""
@@ -80,7 +81,7 @@ def test_the_tool_in_a_box_is_found_wherever_it_is(arm):
 
 
 def folding(tmp_path):
-    """Return the pendulum with a second link of 0.95 m, whose ball reaches the base when folded."""
+    """Return a pendulum of two links, the ball of the second in the base when folded."""
     path = tmp_path / "folding.urdf"
     second = """<joint name="j2" type="revolute"><parent link="arm"/><child link="tip"/>
         <origin xyz="1 0 0"/><axis xyz="0 0 1"/>

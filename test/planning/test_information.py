@@ -92,7 +92,9 @@ def test_a_joint_that_sticks_tells_nearly_nothing(dynamics):
     moving = states(10, 10)
     still = moving.copy()
     still[:, 4:] = 0.0
-    gains = [knowledge.after(X, 10.0).information() - knowledge.information() for X in (still, moving)]
+    gains = [
+        knowledge.after(X, 10.0).information() - knowledge.information() for X in (still, moving)
+    ]
     assert gains[0] < 0.5 * gains[1]
 
 
