@@ -190,7 +190,7 @@ def _arm_shapes(description: RobotDescription, model: pinocchio.Model) -> Any:
 
 
 def _box_shapes(model: pinocchio.Model, boxes: Sequence[KeepOutBox]) -> Any:
-    """Shapes of boxes, as those of a URDF's base: Pinocchio then needs no other package for them."""
+    """Shapes of boxes, read as those of a URDF's base, so that no other package is needed."""
     base = next(frame for frame in model.frames if frame.type == pinocchio.FrameType.BODY)
     robot = ElementTree.Element("robot", name="boxes")
     link = ElementTree.SubElement(robot, "link", name=base.name)
