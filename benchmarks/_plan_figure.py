@@ -13,8 +13,7 @@ from _plan_runs import EVERY, first_model, recorded_file
 from matplotlib.figure import Figure
 
 from ilr_dynamics.arrays import FloatArray
-from ilr_dynamics.cli.plan import PlanOptions, plan_problem
-from ilr_dynamics.planning import Knowledge, Region
+from ilr_dynamics.planning import Knowledge, PlanProblem, Region
 from ilr_dynamics.planning.plan import N_REGION, drawn_states
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 
@@ -45,7 +44,7 @@ def draw_plan(path: Path, plant: str, seed: int, motions: tuple[str, ...], folde
     arm = hard_arm(plant, seed)
     dynamics = first_model(arm, plant, seed, folder).global_model_
     assert isinstance(dynamics, IdentifiedDynamics)
-    bounds = plan_problem(dynamics, arm.description, PlanOptions()).bounds
+    bounds = PlanProblem.of_arm(dynamics, arm.description).bounds
     states = drawn_states(bounds, N_REGION, np.random.default_rng(SEED))
     before = Knowledge.of_model(dynamics, Region.of_states(dynamics, states))
     figure = Figure(figsize=(8.5, 3.8), layout="constrained")

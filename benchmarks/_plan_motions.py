@@ -13,11 +13,10 @@ from _condition_motion import condition_motion
 from _simulated_motion import Arm
 from _tracking_experiments import between_postures
 
-from ilr_dynamics.cli.plan import PlanOptions, plan_problem, write_motion
 from ilr_dynamics.control import JointPath
-from ilr_dynamics.planning import plan_motion
+from ilr_dynamics.planning import PlanProblem, plan_motion
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
-from ilr_dynamics.robot.waypoints import read_waypoints, smooth_motion
+from ilr_dynamics.robot.waypoints import Waypoints, read_waypoints, smooth_motion, write_waypoints
 
 __all__ = ["MOTIONS", "SECONDS"]
 
@@ -42,17 +41,17 @@ def _random(arm: Arm, dynamics: IdentifiedDynamics, seed: int, folder: Path) -> 
 
 def _condition(arm: Arm, dynamics: IdentifiedDynamics, seed: int, folder: Path) -> list[JointPath]:
     """Fourier series of the smallest condition number of the regressor."""
-    problem = plan_problem(dynamics, arm.description, PlanOptions())
+    problem = PlanProblem.of_arm(dynamics, arm.description)
     return [condition_motion(dynamics, problem, SECONDS, np.random.default_rng([seed, 26]))]
 
 
 def _planned(arm: Arm, dynamics: IdentifiedDynamics, seed: int, folder: Path) -> list[JointPath]:
     """What `plan` plans, by its file."""
-    options = PlanOptions()
-    problem = plan_problem(dynamics, arm.description, options)
-    plan = plan_motion(dynamics, problem, SECONDS, options.candidates, np.random.default_rng(seed))
+    problem = PlanProblem.of_arm(dynamics, arm.description)
+    plan = plan_motion(dynamics, problem, SECONDS, np.random.default_rng(seed))
     file = folder / f"motion_{seed}.csv"
-    write_motion(file, plan, arm.description.joint_names, "planned by the benchmark")
+    waypoints = Waypoints(arm.description.joint_names, plan.waypoint_times, plan.waypoints)
+    write_waypoints(file, waypoints, "planned by the benchmark")
     return [JointPath(*smooth_motion(read_waypoints(file), RATE))]
 
 

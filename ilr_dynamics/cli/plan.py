@@ -5,18 +5,13 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import math
-import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from ilr_dynamics.atomic_file import atomic_writer
 from ilr_dynamics.cli.described_arm import add_arm_options, described_arm, identified_dynamics
 from ilr_dynamics.cli.output_file import check_output_path
 from ilr_dynamics.cli.program import run_program
@@ -24,75 +19,23 @@ from ilr_dynamics.cli.progress_bar import ProgressBar
 from ilr_dynamics.cli.table import format_table
 from ilr_dynamics.exceptions import FileAccessError, InvalidParameterError
 from ilr_dynamics.planning import (
+    N_CANDIDATES,
     STEP,
-    Clearance,
     KeepOutBox,
-    MotionBounds,
     MotionPlan,
     PlanProblem,
-    TorqueMargin,
+    PlanSettings,
     plan_motion,
 )
 from ilr_dynamics.regression import load_snapshot
-from ilr_dynamics.robot.description import STANDING, RobotDescription
-from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
+from ilr_dynamics.robot.description import STANDING
+from ilr_dynamics.robot.waypoints import Waypoints, write_waypoints
 
-__all__ = ["PlanOptions", "main", "plan_problem", "write_motion"]
+__all__ = ["main"]
 
 # By it a file is known that may be replaced.
 MARK = "motion planned by ilr_dynamics"
-# Known postures by which shapes are told apart that touch anyway.
-N_KNOWN = 50
 LONGEST_MINUTES = 60.0
-
-
-@dataclass(frozen=True)
-class PlanOptions:
-    """
-    Values of the options of `plan`.
-
-    Parameters
-    ----------
-    reach : float
-        How far each joint may leave the range in which it was recorded, rad.
-    speed : float
-        Share of the velocity limits.
-    acceleration : float
-        Largest acceleration of each joint, rad/s^2.
-    position_margin : float
-        Distance to the ends of the joint range, rad.
-    boxes : tuple of KeepOutBox
-    clearance : float
-        Smallest distance of the arm from these and from itself, m.
-    rate : float
-        Samples a second that will be learned, Hz.
-    candidates : int
-        Pieces of motion that are drawn for each one that is taken.
-
-    Raises
-    ------
-    InvalidParameterError
-        If a value is out of range.
-    """
-
-    reach: float = 0.5
-    speed: float = 0.6
-    acceleration: float = 5.0
-    position_margin: float = 0.05
-    boxes: tuple[KeepOutBox, ...] = ()
-    clearance: float = 0.05
-    rate: float = 100.0
-    candidates: int = 32
-
-    def __post_init__(self) -> None:
-        """Check ranges."""
-        _check("--reach", self.reach, 0.0, math.pi, "rad")
-        _check("--speed", self.speed, 0.01, 1.0, "of the velocity limits")
-        _check("--acceleration", self.acceleration, 0.1, 100.0, "rad/s^2")
-        _check("--position-margin", self.position_margin, 0.0, 1.0, "rad")
-        _check("--clearance", self.clearance, 0.0, 1.0, "m")
-        _check("--rate", self.rate, 1.0, 10_000.0, "Hz")
-        _check("--candidates", self.candidates, 1, 10_000, "pieces")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -114,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    defaults = PlanOptions()
+    defaults = PlanSettings()
     parser = argparse.ArgumentParser(
         prog="plan",
         description="Plan a motion from which a model would learn most, for trajectory_publisher.",
@@ -154,7 +97,7 @@ def _parser() -> argparse.ArgumentParser:
         "--clearance", defaults.clearance, "M", "smallest distance from these and the arm itself"
     )
     number("--rate", defaults.rate, "HZ", "samples a second that will be learned")
-    number("--candidates", defaults.candidates, "N", "pieces drawn for each one that is taken")
+    number("--candidates", N_CANDIDATES, "N", "pieces drawn for each one that is taken")
     number("--seed", 0, "N", "of the random numbers")
     add_arm_options(parser)
     return parser
@@ -162,123 +105,51 @@ def _parser() -> argparse.ArgumentParser:
 
 def _plan(arguments: Sequence[str] | None) -> None:
     options = _parser().parse_args(arguments)
-    _check("--minutes", options.minutes, 0.0, LONGEST_MINUTES, "minutes", positive=True)
-    _check("--seed", options.seed, 0, 2**63, "")
+    settings = PlanSettings(
+        reach=options.reach,
+        speed=options.speed,
+        acceleration=options.acceleration,
+        position_margin=options.position_margin,
+        boxes=tuple(KeepOutBox(box[:3], box[3:]) for box in options.keep_out),
+        clearance=options.clearance,
+        rate=options.rate,
+    )
+    _check_numbers(options)
     if not options.output.endswith(".csv"):
         raise FileAccessError(
             f"{options.output!r} is no .csv; expected one, as trajectory_publisher tells files by "
             "their names"
         )
-    chosen = PlanOptions(
-        options.reach,
-        options.speed,
-        options.acceleration,
-        options.position_margin,
-        tuple(KeepOutBox(np.array(box[:3]), np.array(box[3:])) for box in options.keep_out),
-        options.clearance,
-        options.rate,
-        options.candidates,
-    )
     check_output_path(options.output, MARK.encode())
     model = load_snapshot(options.snapshot)
     dynamics = identified_dynamics(model, options.snapshot)
     gravity = model.metadata_.get("gravity", STANDING)
     description = described_arm(dynamics, options.arm, options.tool_frame, gravity)
     names = tuple(model.metadata_.get("joint_names", description.joint_names))
-    problem = plan_problem(dynamics, description, chosen)
+    problem = PlanProblem.of_arm(dynamics, description, settings)
     random = np.random.default_rng(options.seed)
     with ProgressBar() as progress:
         plan = plan_motion(
             dynamics,
             problem,
             60.0 * options.minutes,
-            chosen.candidates,
             random,
-            lambda share: progress("planning", share, math.nan),
+            n_candidates=options.candidates,
+            progress=lambda share: progress("planning", share, math.nan),
         )
     note = f"{MARK}: {plan.duration:.1f} s for {Path(options.snapshot).name}"
-    write_motion(options.output, plan, names, note)
+    write_waypoints(options.output, Waypoints(names, plan.waypoint_times, plan.waypoints), note)
     print(_table(plan, problem, names))
     print(_summary(plan, problem, options.output))
 
 
-def plan_problem(
-    dynamics: IdentifiedDynamics, description: RobotDescription, options: PlanOptions
-) -> PlanProblem:
-    """
-    Return what a motion of an arm has to keep.
-
-    Parameters
-    ----------
-    dynamics : IdentifiedDynamics
-        What is known of the arm.
-    description : RobotDescription
-        Its limits and shapes.
-    options : PlanOptions
-
-    Raises
-    ------
-    InvalidParameterError
-        If the arm has been outside of the bounds or in a box, or nothing was learned.
-    RobotDescriptionError
-        If shapes cannot be read.
-    """
-    n = description.n_joints
-    known = dynamics.representatives.X[:, :n]
-    if not len(known):
+def _check_numbers(options: argparse.Namespace) -> None:
+    if not 0.0 < options.minutes <= LONGEST_MINUTES:
         raise InvalidParameterError(
-            "the model has learned no samples, expected some: motions begin where it was recorded"
+            f"--minutes is {options.minutes:g}, expected above 0 and at most {LONGEST_MINUTES:g}"
         )
-    lower = description.position_lower + options.position_margin
-    upper = description.position_upper - options.position_margin
-    start = np.clip(known[0], lower, upper)
-    every = max(1, len(known) // N_KNOWN)
-    return PlanProblem(
-        MotionBounds(
-            np.maximum(known.min(axis=0) - options.reach, lower),
-            np.minimum(known.max(axis=0) + options.reach, upper),
-            options.speed * description.velocity_limit,
-            np.full(n, options.acceleration),
-        ),
-        TorqueMargin(dynamics, description),
-        Clearance(description, options.boxes, options.clearance, known[::every]),
-        start,
-        options.rate,
-    )
-
-
-def write_motion(
-    path: str | os.PathLike[str], plan: MotionPlan, joint_names: Sequence[str], note: str
-) -> None:
-    """
-    Write a motion as waypoints that `read_waypoints` reads.
-
-    Parameters
-    ----------
-    path : str or path-like
-        CSV file.
-    plan : MotionPlan
-    joint_names : sequence of str
-        Joints, in the order of the motion.
-    note : str
-        One line that says what it is.
-
-    Raises
-    ------
-    FileAccessError
-        If it cannot be written.
-    """
-    text = io.StringIO()
-    text.write(f"# {' '.join(note.split())}\n")
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(["time", *joint_names])
-    for number, position in enumerate(plan.waypoints):
-        table.writerow([f"{STEP * number:.1f}", *(f"{angle:.6f}" for angle in position)])
-    try:
-        with atomic_writer(path) as file:
-            file.write(text.getvalue().encode())
-    except OSError as error:
-        raise FileAccessError(f"cannot write {os.fspath(path)}: {error}") from error
+    if options.seed < 0:
+        raise InvalidParameterError(f"--seed is {options.seed}, expected at least 0")
 
 
 def _table(plan: MotionPlan, problem: PlanProblem, names: Sequence[str]) -> str:
@@ -317,16 +188,6 @@ def _summary(plan: MotionPlan, problem: PlanProblem, path: str) -> str:
         f"  ros2 run ilr_dynamics trajectory_publisher --ros-args --params-file my_arm.yaml "
         f"-p trajectory:={path} -p rate:={1.0 / STEP:.1f}"
     )
-
-
-def _check(
-    option: str, value: float, least: float, most: float, unit: str, *, positive: bool = False
-) -> None:
-    if not least <= value <= most or (positive and value == 0.0):
-        expected = (
-            f"above {least:g} and at most {most:g}" if positive else f"{least:g} to {most:g}"
-        )
-        raise InvalidParameterError(f"{option} is {value:g}, expected {expected} {unit}".rstrip())
 
 
 if __name__ == "__main__":

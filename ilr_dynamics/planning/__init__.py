@@ -5,10 +5,12 @@
 from ilr_dynamics.planning.clearance import Clearance, KeepOutBox
 from ilr_dynamics.planning.information import Knowledge, Region
 from ilr_dynamics.planning.motion_law import STEP, MotionBounds
-from ilr_dynamics.planning.plan import MotionPlan, PlanProblem, plan_motion
+from ilr_dynamics.planning.plan import N_CANDIDATES, MotionPlan, plan_motion
+from ilr_dynamics.planning.problem import PlanProblem, PlanSettings
 from ilr_dynamics.planning.torque_margin import TorqueMargin
 
 __all__ = [
+    "N_CANDIDATES",
     "STEP",
     "Clearance",
     "KeepOutBox",
@@ -16,6 +18,7 @@ __all__ = [
     "MotionBounds",
     "MotionPlan",
     "PlanProblem",
+    "PlanSettings",
     "Region",
     "TorqueMargin",
     "plan_motion",

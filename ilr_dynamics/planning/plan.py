@@ -17,8 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
-from ilr_dynamics.exceptions import TrajectoryError
-from ilr_dynamics.planning.clearance import Clearance
+from ilr_dynamics.exceptions import InvalidParameterError, TrajectoryError
 from ilr_dynamics.planning.information import Knowledge, Region
 from ilr_dynamics.planning.motion_law import (
     STEP,
@@ -27,50 +26,19 @@ from ilr_dynamics.planning.motion_law import (
     motion_states,
     quintic_way,
 )
-from ilr_dynamics.planning.torque_margin import TorqueMargin
+from ilr_dynamics.planning.problem import PlanProblem
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 
-__all__ = ["MotionPlan", "PlanProblem", "drawn_states", "plan_motion"]
+__all__ = ["N_CANDIDATES", "N_REGION", "MotionPlan", "drawn_states", "plan_motion"]
 
 # States checked for each waypoint: at 2 rad/s a joint moves by 0.04 rad between two of them.
 CHECKED_PER_STEP = 5
 # States of the region in which torques should be known, drawn from the law of the motions.
 N_REGION = 200
+N_CANDIDATES = 32
+"""Pieces that are drawn for each one that is taken."""
 # Draws of all pieces before there is said to be none that keeps what it has to.
 MOST_ROUNDS = 10
-
-
-@dataclass(frozen=True, eq=False)
-class PlanProblem:
-    """
-    What a motion has to keep.
-
-    Parameters
-    ----------
-    bounds : MotionBounds
-    torque : TorqueMargin
-    clearance : Clearance
-    start : ndarray of shape (n_joints,)
-        Posture at rest in which the motion begins and ends, rad.
-    sample_rate : float
-        Samples a second that will be learned, Hz.
-    """
-
-    bounds: MotionBounds
-    torque: TorqueMargin
-    clearance: Clearance
-    start: FloatArray
-    sample_rate: float = 100.0
-
-    def broken(self, states: FloatArray) -> str:
-        """What is not kept by states [q, qd, qdd] (m, 3 n_joints); nothing if all is."""
-        if not self.bounds.hold(states):
-            return "bounds"
-        if not self.torque.holds(states):
-            return "torque limits"
-        if not self.clearance.holds(states[:, : len(self.start)]):
-            return "clearance"
-        return ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,17 +67,23 @@ class MotionPlan:
     times: FloatArray
 
     @property
+    def waypoint_times(self) -> FloatArray:
+        """Times (m,) of the waypoints, s."""
+        return np.asarray(STEP * np.arange(len(self.waypoints)))
+
+    @property
     def duration(self) -> float:
         """Duration, s."""
-        return STEP * (len(self.waypoints) - 1)
+        return float(self.waypoint_times[-1])
 
 
 def plan_motion(
     dynamics: IdentifiedDynamics,
     problem: PlanProblem,
     duration: float,
-    n_candidates: int,
     random: np.random.Generator,
+    *,
+    n_candidates: int = N_CANDIDATES,
     progress: Callable[[float], None] = lambda share: None,
 ) -> MotionPlan:
     """
@@ -123,17 +97,21 @@ def plan_motion(
         What the motion has to keep.
     duration : float
         Longest duration, s; it is a few seconds less.
+    random : numpy.random.Generator
     n_candidates : int
         Pieces that are drawn for each one that is taken.
-    random : numpy.random.Generator
     progress : callable
         Called with the share that is done.
 
     Raises
     ------
+    InvalidParameterError
+        If less than one piece is to be drawn.
     TrajectoryError
         If no piece is found that keeps what it has to.
     """
+    if n_candidates < 1:
+        raise InvalidParameterError(f"{n_candidates} candidates, expected at least 1")
     region = Region.of_states(dynamics, drawn_states(problem.bounds, N_REGION, random))
     knowledge = before = Knowledge.of_model(dynamics, region)
     drawn = _Drawn(problem, n_candidates, random)

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import csv
+import io
+import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,11 +14,12 @@ import numpy as np
 import scipy
 
 from ilr_dynamics.arrays import FloatArray
-from ilr_dynamics.exceptions import RobotDescriptionError, TrajectoryError
+from ilr_dynamics.atomic_file import atomic_writer
+from ilr_dynamics.exceptions import FileAccessError, RobotDescriptionError, TrajectoryError
 from ilr_dynamics.robot.joint_motion import JointMotion
 from ilr_dynamics.robot.yaml_config import read_yaml
 
-__all__ = ["Waypoints", "read_waypoints", "smooth_motion"]
+__all__ = ["Waypoints", "read_waypoints", "smooth_motion", "write_waypoints"]
 
 
 class Waypoints(NamedTuple):
@@ -71,6 +74,36 @@ def read_waypoints(path: str | Path) -> Waypoints:
             f"{path}: times are {table[:, 0].tolist()}, expected them to strictly increase"
         )
     return Waypoints(tuple(names), table[:, 0], table[:, 1:])
+
+
+def write_waypoints(path: str | os.PathLike[str], waypoints: Waypoints, note: str) -> None:
+    """
+    Write waypoints as a CSV file that `read_waypoints` reads.
+
+    Parameters
+    ----------
+    path : str or path-like
+        File to create or replace.
+    waypoints : Waypoints
+    note : str
+        What it is: one line of comment at the top.
+
+    Raises
+    ------
+    FileAccessError
+        If it cannot be written.
+    """
+    text = io.StringIO()
+    text.write(f"# {' '.join(note.split())}\n")
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(["time", *waypoints.joint_names])
+    for time, position in zip(waypoints.times, waypoints.positions, strict=True):
+        table.writerow([f"{time:.6g}", *(f"{angle:.7g}" for angle in position)])
+    try:
+        with atomic_writer(path) as file:
+            file.write(text.getvalue().encode())
+    except OSError as error:
+        raise FileAccessError(f"cannot write {os.fspath(path)}: {error}") from error
 
 
 def smooth_motion(waypoints: Waypoints, rate: float) -> JointMotion:

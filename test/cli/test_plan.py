@@ -8,8 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from ilr_dynamics.cli.plan import PlanOptions, main
-from ilr_dynamics.exceptions import InvalidParameterError
+from ilr_dynamics.cli.plan import main
 from ilr_dynamics.regression import ILR
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
@@ -103,13 +102,14 @@ def test_a_box_that_contains_the_arm_is_refused(model, tmp_path, refused):
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        (["--minutes", "0"], "--minutes is 0, expected above 0 and at most 60 minutes"),
+        (["--minutes", "0"], "--minutes is 0, expected above 0 and at most 60"),
         (["--minutes", "-3"], "--minutes is -3, expected above 0"),
         (["--minutes", "nan"], "--minutes is nan, expected above 0"),
         (["--minutes", "0.02"], "no motion of at most 1.2 s was found"),
-        (["--speed", "1.5"], "--speed is 1.5, expected 0.01 to 1 of the velocity limits"),
+        (["--speed", "1.5"], "speed is 1.5, expected 0.01 to 1 of the velocity limits"),
         (["--keep-out", *"000001"], "expected finite ones above 0"),
-        (["--seed", "-1"], "--seed is -1"),
+        (["--seed", "-1"], "--seed is -1, expected at least 0"),
+        (["--candidates", "0"], "0 candidates, expected at least 1"),
     ],
 )
 def test_values_out_of_range_are_named(model, tmp_path, refused, options, text):
@@ -123,8 +123,3 @@ def test_the_file_has_a_name_by_which_it_is_played(model, tmp_path, refused):
     assert "expected a file in an existing folder" in refused(
         model, "-o", tmp_path / "no" / "m.csv"
     )
-
-
-def test_options_of_the_benchmark_are_checked_too():
-    with pytest.raises(InvalidParameterError, match="--candidates is 0, expected 1 to 10000"):
-        PlanOptions(candidates=0)

@@ -45,7 +45,7 @@ def problem(dynamics):
 
 @pytest.fixture(scope="module")
 def plan(dynamics, problem):
-    return plan_motion(dynamics, problem, 25.0, 6, np.random.default_rng(0))
+    return plan_motion(dynamics, problem, 25.0, np.random.default_rng(0), n_candidates=6)
 
 
 def test_the_motion_that_is_played_keeps_all_limits(plan, problem):
@@ -92,7 +92,8 @@ def test_the_choice_tells_more_than_the_same_time_of_chance(dynamics, problem, p
 
 def test_a_plan_is_that_of_its_seed(dynamics, problem):
     first, again = (
-        plan_motion(dynamics, problem, 9.0, 1, np.random.default_rng(7)) for _ in range(2)
+        plan_motion(dynamics, problem, 9.0, np.random.default_rng(7), n_candidates=1)
+        for _ in range(2)
     )
     np.testing.assert_array_equal(first.waypoints, again.waypoints)
 
@@ -112,7 +113,7 @@ def test_torque_limits_count_the_models_doubt(dynamics, problem):
 
 def test_no_time_for_a_motion_is_said(dynamics, problem):
     with pytest.raises(TrajectoryError, match="do not keep their duration; expected a longer one"):
-        plan_motion(dynamics, problem, 2.0, 3, np.random.default_rng(0))
+        plan_motion(dynamics, problem, 2.0, np.random.default_rng(0), n_candidates=3)
 
 
 def test_no_room_for_a_motion_is_said(dynamics, problem):
@@ -124,4 +125,4 @@ def test_no_room_for_a_motion_is_said(dynamics, problem):
         problem.bounds, problem.torque, Clearance(arm, [box], 0.02, elsewhere), HOME
     )
     with pytest.raises(TrajectoryError, match="do not keep their clearance"):
-        plan_motion(dynamics, closed, 20.0, 1, np.random.default_rng(0))
+        plan_motion(dynamics, closed, 20.0, np.random.default_rng(0), n_candidates=1)
