@@ -10,6 +10,7 @@ import numpy as np
 from _hard_plants import hard_arm
 from _plan_motions import SECONDS
 from _plan_runs import EVERY, first_model, recorded_file
+from _simulated_motion import Arm
 from matplotlib.figure import Figure
 
 from ilr_dynamics.arrays import FloatArray
@@ -57,9 +58,9 @@ def draw_plan(path: Path, plant: str, seed: int, motions: tuple[str, ...], folde
         times, doubts = doubt_over_time(before, X, 0.002 * EVERY * THINNED)
         right.plot(times, doubts, color=f"C{number}", label=motion)
         if motion == motions[-1]:
-            tool = arm.model.tool_position(X[:, : arm.description.n_joints])
+            tool = _tool_points(arm, X)
             left.plot(tool[:, 1], tool[:, 2], color=f"C{number}", lw=0.6, label="planned")
-    tool = arm.model.tool_position(dynamics.representatives.X[:, : arm.description.n_joints])
+    tool = _tool_points(arm, dynamics.representatives.X)
     left.plot(tool[:, 1], tool[:, 2], color="black", lw=2.0, label="recorded before")
     left.set(xlabel="y [m]", ylabel="z [m]", aspect="equal", title="Where the tool goes")
     left.legend(loc="upper right", fontsize="small")
@@ -71,6 +72,11 @@ def draw_plan(path: Path, plant: str, seed: int, motions: tuple[str, ...], folde
     )
     right.legend(fontsize="small")
     figure.savefig(path, dpi=110)
+
+
+def _tool_points(arm: Arm, X: FloatArray) -> FloatArray:
+    postures = X[:, : arm.description.n_joints]
+    return np.array([arm.model.tool_position(posture) for posture in postures])
 
 
 def doubt_over_time(
