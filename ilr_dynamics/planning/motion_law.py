@@ -3,7 +3,8 @@
 r"""
 Law from which motions to record are drawn: swings about drawn postures, and the ways there.
 
-A piece of motion leads from one posture at rest to another one, c, by a quintic, and swings there:
+A piece of motion leads from one posture at rest to another one, c, by a quintic. Half of the
+pieces then swing there:
 
 .. math::
     q(t) = c + w(t/T) \sum_{k=1}^{K} a_k \sin(2 \pi k\, t/T + \varphi_k)
@@ -28,6 +29,8 @@ __all__ = ["STEP", "MotionBounds", "draw_piece", "motion_states", "quintic_way"]
 
 STEP = 0.1
 """Time between waypoints, s."""
+# Share of the pieces that are a way alone: the fastest to new places.
+WAYS_ALONE = 0.5
 # Length of a swing, s, and its fastest sine, Hz: ten waypoints a period leave the spline within a
 # few percent of it.
 SWING_S, FASTEST_SINE = (3.0, 7.0), 1.0
@@ -127,7 +130,7 @@ def motion_states(waypoints: FloatArray, per_step: int = 1) -> FloatArray:
 
 def draw_piece(bounds: MotionBounds, start: FloatArray, random: np.random.Generator) -> FloatArray:
     """
-    Draw a piece of motion: the way from a posture at rest to a drawn one, and a swing about it.
+    Draw a piece of motion: the way from a posture at rest to a drawn one, with or without a swing.
 
     Parameters
     ----------
@@ -144,6 +147,8 @@ def draw_piece(bounds: MotionBounds, start: FloatArray, random: np.random.Genera
     """
     centre = random.uniform(bounds.lower, bounds.upper)
     way = quintic_way(bounds, start, centre, _logarithmic(random, SLOWEST_WAY))
+    if random.uniform() < WAYS_ALONE:
+        return way
     return np.concatenate([way, _swing(bounds, centre, random)])
 
 

@@ -105,7 +105,7 @@ def test_a_box_that_contains_the_arm_is_refused(model, tmp_path, refused):
         (["--minutes", "0"], "--minutes is 0, expected above 0 and at most 60"),
         (["--minutes", "-3"], "--minutes is -3, expected above 0"),
         (["--minutes", "nan"], "--minutes is nan, expected above 0"),
-        (["--minutes", "0.02"], "no motion of at most 1.2 s was found"),
+        (["--minutes", "0.01"], "no motion of at most 0.6 s was found"),
         (["--speed", "1.5"], "speed is 1.5, expected 0.01 to 1 of the velocity limits"),
         (["--keep-out", *"000001"], "expected finite ones above 0"),
         (["--seed", "-1"], "--seed is -1, expected at least 0"),

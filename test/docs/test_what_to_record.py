@@ -30,7 +30,7 @@ def test_the_options_and_defaults_are_those_of_the_program():
 
 def test_the_numbers_of_the_choice_are_those_of_the_code():
     text = PAGE.read_text()
-    assert f"Of {N_CANDIDATES} that keep the limits" in text
+    assert f"Of {N_CANDIDATES} that are drawn" in text
     assert f"at {N_REGION} states in reach" in text
     assert f"from {SLOWEST_SWING} times the speed" in text
     assert f"| {SHARE} of the limits |" in text

@@ -113,7 +113,7 @@ def test_torque_limits_count_the_models_doubt(dynamics, problem):
 
 def test_no_time_for_a_motion_is_said(dynamics, problem):
     with pytest.raises(TrajectoryError, match="do not keep their duration; expected a longer one"):
-        plan_motion(dynamics, problem, 2.0, np.random.default_rng(0), n_candidates=3)
+        plan_motion(dynamics, problem, 0.8, np.random.default_rng(0), n_candidates=3)
 
 
 def test_no_room_for_a_motion_is_said(dynamics, problem):
