@@ -18,6 +18,7 @@ EXECUTABLES = {
     "inspect": "cli.inspect_recordings:main",
     "export": "cli.export:main",
     "report": "cli.report:main",
+    "plan": "cli.plan:main",
     "demo": "cli.demo:main",
 }
 COMPILED = (

@@ -16,7 +16,7 @@ from _simulated_motion import Arm
 from ilr_dynamics.control import JointPath
 from ilr_dynamics.robot.tool_paths import ToolPath, resting_posture, tool_path
 
-__all__ = ["PATHS", "plant_path"]
+__all__ = ["PATHS", "plant_path", "rest_to_rest"]
 
 REST_TO_REST = {"R11": 11, "R12": 12, "R13": 13}
 """Seeds of the postures."""
@@ -38,7 +38,7 @@ def plant_path(name: str, arm: Arm) -> JointPath:
     if name == "A":
         return arm.joint_path(_circle(arm))
     if name in REST_TO_REST:
-        return _rest_to_rest(arm.description.n_joints, REST_TO_REST[name])
+        return rest_to_rest(arm.description.n_joints, REST_TO_REST[name])
     return arm.joint_path(tool_path(name))
 
 
@@ -55,7 +55,7 @@ def _circle(arm: Arm) -> ToolPath:
     )
 
 
-def _rest_to_rest(n_joints: int, seed: int) -> JointPath:
+def rest_to_rest(n_joints: int, seed: int) -> JointPath:
     """Quintics between postures drawn around the resting one, where they begin."""
     home = resting_posture(n_joints)
     drawn = np.random.default_rng(seed).uniform(-REACH, REACH, (N_POSTURES, n_joints))

@@ -196,12 +196,14 @@ def _shortened(period: float) -> ToolPath:
     return replace(figure_eight(period), duration=SECONDS_OF_EACH)
 
 
-def between_postures(arm: Arm, random: np.random.Generator) -> JointPath:
-    """Rest-to-rest motions between postures drawn around the resting one."""
+def between_postures(
+    arm: Arm, random: np.random.Generator, duration: float = POINT_TO_POINT_S
+) -> JointPath:
+    """Rest-to-rest motions of at least this duration, s, between postures drawn around home."""
     n = arm.description.n_joints
     centre, reach = resting_posture(n), REACH[:n]
     postures, times = [centre], [0.0]
-    while times[-1] < POINT_TO_POINT_S:
+    while times[-1] < duration:
         posture = centre + random.uniform(-reach, reach)
         # The peak of a quintic from rest to rest is 15/8 of its mean speed.
         at_top_speed = 15.0 / 8.0 * np.max(np.abs(posture - postures[-1])) / TOP_SPEED

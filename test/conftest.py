@@ -40,7 +40,15 @@ JOINTS = ("j1", "j2")
 
 HERE = Path(__file__).parent
 NUMERICAL = [
-    HERE / name for name in ("regression", "robot", "learning", "inspection", "nodes/test_wam7.py")
+    HERE / name
+    for name in (
+        "regression",
+        "robot",
+        "learning",
+        "inspection",
+        "planning",
+        "nodes/test_wam7.py",
+    )
 ]
 
 

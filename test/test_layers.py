@@ -21,6 +21,7 @@ LAYERS = [
     {"control"},
     # Recordings are judged by the settings they are learned with, and inspected before learning.
     {"inspection", "learning"},
+    {"planning"},
     {"nodes"},
     {"bringup"},
     {"cli"},

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import csv
+import io
+import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,11 +14,12 @@ import numpy as np
 import scipy
 
 from ilr_dynamics.arrays import FloatArray
-from ilr_dynamics.exceptions import RobotDescriptionError, TrajectoryError
+from ilr_dynamics.atomic_file import atomic_writer
+from ilr_dynamics.exceptions import FileAccessError, RobotDescriptionError, TrajectoryError
 from ilr_dynamics.robot.joint_motion import JointMotion
 from ilr_dynamics.robot.yaml_config import read_yaml
 
-__all__ = ["Waypoints", "read_waypoints", "smooth_motion"]
+__all__ = ["Waypoints", "read_waypoints", "smooth_motion", "write_waypoints"]
 
 
 class Waypoints(NamedTuple):
@@ -34,8 +37,9 @@ def read_waypoints(path: str | Path) -> Waypoints:
     """
     Read waypoints from a CSV or YAML file.
 
-    A CSV file has the header ``time,<joint>,<joint>,...`` and a row for each waypoint. A YAML file
-    has ``joint_names`` and ``points``, each with ``time_from_start`` and ``positions``.
+    A CSV file has the header ``time,<joint>,<joint>,...`` and a row for each waypoint; lines that
+    begin with ``#`` are comments. A YAML file has ``joint_names`` and ``points``, each with
+    ``time_from_start`` and ``positions``.
 
     Parameters
     ----------
@@ -72,6 +76,36 @@ def read_waypoints(path: str | Path) -> Waypoints:
     return Waypoints(tuple(names), table[:, 0], table[:, 1:])
 
 
+def write_waypoints(path: str | os.PathLike[str], waypoints: Waypoints, note: str) -> None:
+    """
+    Write waypoints as a CSV file that `read_waypoints` reads.
+
+    Parameters
+    ----------
+    path : str or path-like
+        File to create or replace.
+    waypoints : Waypoints
+    note : str
+        What it is: one line of comment at the top.
+
+    Raises
+    ------
+    FileAccessError
+        If it cannot be written.
+    """
+    text = io.StringIO()
+    text.write(f"# {' '.join(note.split())}\n")
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(["time", *waypoints.joint_names])
+    for time, position in zip(waypoints.times, waypoints.positions, strict=True):
+        table.writerow([f"{time:.6g}", *(f"{angle:.7g}" for angle in position)])
+    try:
+        with atomic_writer(path) as file:
+            file.write(text.getvalue().encode())
+    except OSError as error:
+        raise FileAccessError(f"cannot write {os.fspath(path)}: {error}") from error
+
+
 def smooth_motion(waypoints: Waypoints, rate: float) -> JointMotion:
     """
     Return a smooth motion through waypoints, from rest to rest.
@@ -103,7 +137,8 @@ def smooth_motion(waypoints: Waypoints, rate: float) -> JointMotion:
 
 def _rows_of_csv(path: Path) -> tuple[list[str], list[list[str]]]:
     with path.open(newline="", encoding="utf-8") as file:
-        header, *rows = [row for row in csv.reader(file) if row]
+        lines = (line for line in file if not line.startswith("#"))
+        header, *rows = [row for row in csv.reader(lines) if row]
     time, *names = [word.strip() for word in header]
     if time != "time":
         raise ValueError(f"first column is '{time}', expected 'time'")

@@ -51,6 +51,12 @@ def test_bad_files_are_refused(tmp_path, suffix, text, words):
         read_waypoints(path)
 
 
+def test_comments_of_a_csv_are_passed_over(tmp_path):
+    path = tmp_path / "points.csv"
+    path.write_text(f"# of a program, for an arm\n{CSV}# the end\n")
+    np.testing.assert_array_equal(read_waypoints(path).positions, WAYPOINTS.positions)
+
+
 def test_missing_file_is_named(tmp_path):
     with pytest.raises(TrajectoryError, match="nowhere.csv"):
         read_waypoints(tmp_path / "nowhere.csv")

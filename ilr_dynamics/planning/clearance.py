@@ -1,0 +1,207 @@
+# Copyright 2026 The ilr_dynamics contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Clearance of an arm's shapes from each other and from stated boxes."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pinocchio
+
+from ilr_dynamics.arrays import FloatArray, read_only
+from ilr_dynamics.exceptions import InvalidParameterError, RobotDescriptionError
+from ilr_dynamics.robot.description import RobotDescription
+from ilr_dynamics.robot.pinocchio_model import pinocchio_model
+
+__all__ = ["Clearance", "KeepOutBox"]
+
+# What does not move with any joint.
+UNIVERSE = 0
+
+
+@dataclass(frozen=True, eq=False)
+class KeepOutBox:
+    """
+    Box in the base's frame that no part of the arm may enter.
+
+    Parameters
+    ----------
+    corner, opposite : ndarray of shape (3,)
+        Two opposite corners, m.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a coordinate is not finite, or the box has no volume.
+    """
+
+    corner: FloatArray
+    opposite: FloatArray
+
+    def __post_init__(self) -> None:
+        """Check and freeze the corners."""
+        for name in ("corner", "opposite"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+        sides = np.abs(self.opposite - self.corner)
+        if not (np.isfinite(sides).all() and (sides > 0.0).all()):
+            raise InvalidParameterError(
+                f"the box from {self.corner.tolist()} to {self.opposite.tolist()} has sides of "
+                f"{sides.tolist()} m, expected finite ones above 0"
+            )
+
+    def __str__(self) -> str:
+        return f"box from {self.corner.tolist()} to {self.opposite.tolist()} m"
+
+
+class Clearance:
+    """
+    Whether an arm is clear of itself and of boxes.
+
+    Shapes are the collision elements of the URDF, or the visual ones if there are none. Those
+    that turn about one point against each other, as neighbours and all parts of a spherical
+    shoulder do, may touch: the ranges of their joints keep them apart. So may those that do in a
+    posture in which the arm has been: shapes are larger than what they stand for.
+
+    Parameters
+    ----------
+    description : RobotDescription
+        The arm.
+    boxes : sequence of KeepOutBox
+        What it must not enter. What moves with no joint, as a foot on a table, may stand in one.
+    margin : float
+        Smallest distance, m.
+    known : ndarray of shape (m, n_joints)
+        Postures in which the arm has been, rad.
+
+    Raises
+    ------
+    RobotDescriptionError
+        If shapes cannot be read, or there are boxes and no moving shapes.
+    InvalidParameterError
+        If the arm was closer to a box than the margin in a known posture.
+    """
+
+    def __init__(
+        self,
+        description: RobotDescription,
+        boxes: Sequence[KeepOutBox],
+        margin: float,
+        known: FloatArray,
+    ) -> None:
+        self._model = pinocchio_model(description)
+        self._shapes = _arm_shapes(description, self._model)
+        self._n_of_arm = self._shapes.ngeoms
+        if boxes and not any(shape.parentJoint for shape in self._shapes.geometryObjects):
+            raise RobotDescriptionError(
+                f"{description.urdf_path} has no shapes of moving links, expected some to keep "
+                f"clear of the {boxes[0]}"
+            )
+        if boxes:
+            for shape in _box_shapes(self._model, boxes).geometryObjects:
+                self._shapes.addGeometryObject(shape)
+        for first, second in self._candidates():
+            self._shapes.addCollisionPair(pinocchio.CollisionPair(first, second))
+        self._data = self._model.createData()
+        self._margin = margin
+        self._allow_known(known, boxes)
+        self._requests()
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs of shapes that are kept apart."""
+        return len(self._shapes.collisionPairs)
+
+    def holds(self, positions: FloatArray) -> bool:
+        """Whether the arm is clear in all postures (m, n_joints), rad."""
+        return self.n_pairs == 0 or not any(self._touches(position) for position in positions)
+
+    def _touches(self, position: FloatArray) -> bool:
+        return bool(
+            pinocchio.computeCollisions(
+                self._model, self._data, self._shapes, self._of_shapes, position, True
+            )
+        )
+
+    def _candidates(self) -> list[tuple[int, int]]:
+        """Pairs of shapes that do not turn about one point, and of moving ones and boxes."""
+        shapes = self._shapes.geometryObjects
+        offsets = [np.linalg.norm(place.translation) for place in self._model.jointPlacements]
+        pairs = []
+        for first in range(self._n_of_arm):
+            for second in range(first + 1, len(shapes)):
+                joint, other = sorted((shapes[first].parentJoint, shapes[second].parentJoint))
+                if second >= self._n_of_arm:
+                    apart = shapes[first].parentJoint != UNIVERSE
+                else:
+                    apart = any(offsets[joint + 2 : other + 1])
+                if apart:
+                    pairs.append((first, second))
+        return pairs
+
+    def _requests(self) -> None:
+        """Make what pairs are asked with; again whenever there are others."""
+        self._of_shapes = self._shapes.createData()
+        for request in self._of_shapes.collisionRequests:
+            request.security_margin = self._margin
+
+    def _allow_known(self, known: FloatArray, boxes: Sequence[KeepOutBox]) -> None:
+        """Leave out pairs of the arm's own shapes that touch in known postures."""
+        self._requests()
+        touching: set[int] = set()
+        for position in known:
+            pinocchio.computeCollisions(
+                self._model, self._data, self._shapes, self._of_shapes, position, False
+            )
+            touching |= {
+                index
+                for index, result in enumerate(self._of_shapes.collisionResults)
+                if result.isCollision()
+            }
+        pairs = [self._shapes.collisionPairs[index] for index in touching]
+        # Copies: what the container returns changes with it.
+        for first, second in [(pair.first, pair.second) for pair in pairs]:
+            if second >= self._n_of_arm:
+                name = self._shapes.geometryObjects[first].name
+                raise InvalidParameterError(
+                    f"the {boxes[second - self._n_of_arm]} is less than {self._margin:g} m from "
+                    f"the arm's shape {name} in a recorded posture; expected a box that the arm "
+                    "has kept clear of, or a smaller margin"
+                )
+            self._shapes.removeCollisionPair(pinocchio.CollisionPair(first, second))
+
+
+def _arm_shapes(description: RobotDescription, model: pinocchio.Model) -> Any:
+    """Shapes of an arm for Pinocchio; none if its URDF has none."""
+    path = str(description.urdf_path)
+    try:
+        shapes = pinocchio.buildGeomFromUrdf(model, path, pinocchio.GeometryType.COLLISION)
+        if shapes.ngeoms == 0:
+            shapes = pinocchio.buildGeomFromUrdf(model, path, pinocchio.GeometryType.VISUAL)
+    except (ValueError, RuntimeError) as error:
+        raise RobotDescriptionError(
+            f"{path}: its shapes cannot be read: {error}; expected meshes to which "
+            "ROS_PACKAGE_PATH leads"
+        ) from error
+    return shapes
+
+
+def _box_shapes(model: pinocchio.Model, boxes: Sequence[KeepOutBox]) -> Any:
+    """Shapes of boxes, read as those of a URDF's base, so that no other package is needed."""
+    base = next(frame for frame in model.frames if frame.type == pinocchio.FrameType.BODY)
+    robot = ElementTree.Element("robot", name="boxes")
+    link = ElementTree.SubElement(robot, "link", name=base.name)
+    for box in boxes:
+        element = ElementTree.SubElement(link, "collision")
+        ElementTree.SubElement(element, "origin", xyz=_words(0.5 * (box.corner + box.opposite)))
+        geometry = ElementTree.SubElement(element, "geometry")
+        ElementTree.SubElement(geometry, "box", size=_words(np.abs(box.opposite - box.corner)))
+    text = ElementTree.tostring(robot, encoding="unicode")
+    return pinocchio.buildGeomFromUrdfString(model, text, pinocchio.GeometryType.COLLISION)
+
+
+def _words(numbers: FloatArray) -> str:
+    return " ".join(repr(float(number)) for number in numbers)
