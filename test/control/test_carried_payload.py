@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from ilr_dynamics.control import (
-    FeedForwardTorque,
     Gains,
     JointLimits,
     JointPath,
