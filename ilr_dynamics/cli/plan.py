@@ -178,8 +178,13 @@ def _table(plan: MotionPlan, problem: PlanProblem, names: Sequence[str]) -> str:
 
 def _summary(plan: MotionPlan, problem: PlanProblem, path: str) -> str:
     start = " ".join(f"{angle:.2f}" for angle in problem.start)
-    n_pairs = problem.clearance.n_pairs
-    clear = f"{n_pairs} pairs of shapes" if n_pairs else "nothing, as the URDF has no shapes"
+    clearance = problem.clearance
+    clear = f"{clearance.n_pairs} pairs of shapes"
+    if not clearance.n_shapes:
+        clear = "nothing, as the URDF has no shapes"
+    elif clearance.left_out:
+        names = ", ".join(f"{first} and {second}" for first, second in clearance.left_out)
+        clear += f", but not those that touched in a recorded posture: {names}"
     return (
         f"\nbegins and ends at rest in {start} rad; kept clear: {clear}\n"
         f"information on the parameters: {plan.information:.0f} nats; doubt of torques in reach: "

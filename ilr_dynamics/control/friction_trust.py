@@ -63,7 +63,7 @@ class FrictionTrust:
 
     def observe(self, time: float, position: FloatArray, velocity: FloatArray) -> None:
         """
-        Observe a joint state; one that was seen before changes nothing.
+        Observe a joint state; one that was seen before, or is not finite, changes nothing.
 
         Parameters
         ----------
@@ -73,7 +73,8 @@ class FrictionTrust:
             Measured position and velocity, rad and rad/s.
         """
         elapsed, speed = time - self._time, np.abs(velocity)
-        if elapsed == 0.0:
+        # What is no number would stay in the low-passed speeds.
+        if elapsed == 0.0 or not np.isfinite(position + velocity).all():
             return
         self._time = time
         if not 0.0 < elapsed <= GAP:

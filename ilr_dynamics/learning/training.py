@@ -165,6 +165,11 @@ def prepare_training(
     if len(old) == len(recordings):
         raise LearnerError(_all_learned(recordings, before))
     notes += [f"{uri} is left out, as the model has learned it already" for uri in old]
+    notes += [
+        f"{recordings[digest]} is of before the arm changed, and learned again as it is named"
+        for digest in recordings
+        if digest in again
+    ]
     unfinished = Unfinished(folder, settings, patterns, snapshot, accept_worse)
     model = unfinished.load() if goes_on else None
     so_far = {} if model is None else learned_recordings(model.metadata_)

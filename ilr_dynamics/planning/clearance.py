@@ -64,7 +64,8 @@ class Clearance:
     Shapes are the collision elements of the URDF, or the visual ones if there are none. Those
     that turn about one point against each other, as neighbours and all parts of a spherical
     shoulder do, may touch: the ranges of their joints keep them apart. So may those that do in a
-    posture in which the arm has been: shapes are larger than what they stand for.
+    posture in which the arm has been: shapes are larger than what they stand for. Those that were
+    closer there than the margin may come as close again, and no closer.
 
     Parameters
     ----------
@@ -76,6 +77,11 @@ class Clearance:
         Smallest distance, m.
     known : ndarray of shape (m, n_joints)
         Postures in which the arm has been, rad.
+
+    Attributes
+    ----------
+    left_out : tuple of (str, str)
+        Names of shapes that may touch each other, as they did in a known posture.
 
     Raises
     ------
@@ -106,9 +112,18 @@ class Clearance:
         for first, second in self._candidates():
             self._shapes.addCollisionPair(pinocchio.CollisionPair(first, second))
         self._data = self._model.createData()
-        self._margin = margin
-        self._allow_known(known, boxes)
-        self._requests()
+        distances = self._least_distances(known)
+        self._check_boxes(boxes, margin, distances)
+        self.left_out = self._drop_touching(distances)
+        self._of_shapes = self._shapes.createData()
+        kept = distances[distances > 0.0]
+        for request, distance in zip(self._of_shapes.collisionRequests, kept, strict=True):
+            request.security_margin = min(margin, float(distance))
+
+    @property
+    def n_shapes(self) -> int:
+        """Number of the arm's shapes."""
+        return self._n_of_arm
 
     @property
     def n_pairs(self) -> int:
@@ -142,36 +157,39 @@ class Clearance:
                     pairs.append((first, second))
         return pairs
 
-    def _requests(self) -> None:
-        """Make what pairs are asked with; again whenever there are others."""
-        self._of_shapes = self._shapes.createData()
-        for request in self._of_shapes.collisionRequests:
-            request.security_margin = self._margin
-
-    def _allow_known(self, known: FloatArray, boxes: Sequence[KeepOutBox]) -> None:
-        """Leave out pairs of the arm's own shapes that touch in known postures."""
-        self._requests()
-        touching: set[int] = set()
+    def _least_distances(self, known: FloatArray) -> FloatArray:
+        """Smallest distance of each pair in known postures, m; not above 0 where it touched."""
+        of_shapes = self._shapes.createData()
+        least = np.full(self.n_pairs, np.inf)
         for position in known:
-            pinocchio.computeCollisions(
-                self._model, self._data, self._shapes, self._of_shapes, position, False
-            )
-            touching |= {
-                index
-                for index, result in enumerate(self._of_shapes.collisionResults)
-                if result.isCollision()
-            }
-        pairs = [self._shapes.collisionPairs[index] for index in touching]
-        # Copies: what the container returns changes with it.
-        for first, second in [(pair.first, pair.second) for pair in pairs]:
-            if second >= self._n_of_arm:
+            pinocchio.computeDistances(self._model, self._data, self._shapes, of_shapes, position)
+            found = [result.min_distance for result in of_shapes.distanceResults]
+            least = np.minimum(least, found)
+        return least
+
+    def _check_boxes(
+        self, boxes: Sequence[KeepOutBox], margin: float, distances: FloatArray
+    ) -> None:
+        """Refuse a box to which the arm was closer than the margin."""
+        pairs = zip(self._shapes.collisionPairs, distances, strict=True)
+        for first, second, distance in [(p.first, p.second, d) for p, d in pairs]:
+            if second >= self._n_of_arm and distance <= margin:
                 name = self._shapes.geometryObjects[first].name
                 raise InvalidParameterError(
-                    f"the {boxes[second - self._n_of_arm]} is less than {self._margin:g} m from "
+                    f"the {boxes[second - self._n_of_arm]} is less than {margin:g} m from "
                     f"the arm's shape {name} in a recorded posture; expected a box that the arm "
                     "has kept clear of, or a smaller margin"
                 )
-            self._shapes.removeCollisionPair(pinocchio.CollisionPair(first, second))
+
+    def _drop_touching(self, distances: FloatArray) -> tuple[tuple[str, str], ...]:
+        """Leave out pairs that touched in known postures, and return the names of their shapes."""
+        # Copies: what the container returns changes with it.
+        pairs = [(pair.first, pair.second) for pair in self._shapes.collisionPairs]
+        touched = [pair for pair, least in zip(pairs, distances, strict=True) if least <= 0.0]
+        for pair in touched:
+            self._shapes.removeCollisionPair(pinocchio.CollisionPair(*pair))
+        shapes = self._shapes.geometryObjects
+        return tuple((shapes[first].name, shapes[second].name) for first, second in touched)
 
 
 def _arm_shapes(description: RobotDescription, model: pinocchio.Model) -> Any:

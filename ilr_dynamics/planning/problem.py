@@ -19,8 +19,6 @@ from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 
 __all__ = ["PlanProblem", "PlanSettings"]
 
-# Known postures by which shapes are told that touch anyway, and boxes that the arm was in.
-N_KNOWN = 50
 # Least and largest value of each setting, and what it is counted in.
 RANGES = {
     "reach": (0.0, math.pi, "rad"),
@@ -134,7 +132,6 @@ class PlanProblem:
             )
         lower = description.position_lower + settings.position_margin
         upper = description.position_upper - settings.position_margin
-        every = max(1, len(known) // N_KNOWN)
         return cls(
             MotionBounds(
                 np.maximum(known.min(axis=0) - settings.reach, lower),
@@ -143,7 +140,7 @@ class PlanProblem:
                 np.full(n, settings.acceleration),
             ),
             TorqueMargin(dynamics, description),
-            Clearance(description, settings.boxes, settings.clearance, known[::every]),
+            Clearance(description, settings.boxes, settings.clearance, known),
             np.clip(known[0], lower, upper),
             settings.rate,
         )

@@ -106,6 +106,17 @@ def test_shapes_that_touch_where_the_arm_has_been_may_do_so(tmp_path):
     folded = np.array([[0.0, np.pi]])
     clearance = Clearance(folding(tmp_path), [], 0.05, folded)
     assert clearance.n_pairs == 0 and clearance.holds(folded)
+    ((first, second),) = clearance.left_out
+    assert first.startswith("base") and second.startswith("tip")
+
+
+def test_shapes_closer_than_the_margin_where_the_arm_has_been_come_no_closer(tmp_path):
+    near, nearer = np.array([[0.0, 2.6]]), np.array([[0.0, 2.8]])
+    for margin in (0.5, 1.0):
+        clearance = Clearance(folding(tmp_path), [], margin, near)
+        assert clearance.n_pairs == 1 and not clearance.left_out
+        assert clearance.holds(near - 1e-3)
+        assert not clearance.holds(nearer)
 
 
 def test_a_box_in_which_the_arm_has_been_is_refused(arm):
