@@ -7,6 +7,8 @@
 #ifndef ILR_DYNAMICS_LEFT_OUT_H
 #define ILR_DYNAMICS_LEFT_OUT_H
 
+#include <float.h>
+
 #include "mixture.h"
 
 // All components that are left out add less to the variance of an output, as a share of it.
@@ -51,7 +53,9 @@ INLINE void bound_impacts(Mixture *self, double *memory)
             double none = self->of[RESIDUAL_RATES] ? location[j] / scale[j] : 0.0;
             double added = self->of[VARIANCES][number * d + j] * (1.0 + sqrt(squares))
                            + self->of[RESIDUAL_VARIANCE][j] + 4.0 * (dot(map, map, q) + none * none);
-            impact = fmax(impact, added / self->least_variances[j]);
+            double share = added / self->least_variances[j];
+            // What overflows is never negligible: it has to show in the prediction.
+            impact = fmax(impact, share <= DBL_MAX ? share : DBL_MAX);
         }
         self->log_impacts[number] = log(impact);
         self->least_impact = fmin(self->least_impact, log(impact));
@@ -88,7 +92,8 @@ INLINE void log_rooms(const Mixture *self, const Inputs *inputs, const Candidate
             double room = unit * length[lane] + 4.0 * least * said * said;
             if (unlearnable) room += others * unlearnable[at];
             room /= has > small ? has : small;
-            rooms[lane] = room > rooms[lane] ? room : rooms[lane];
+            // So is no number.
+            rooms[lane] = room <= rooms[lane] ? rooms[lane] : room == room ? room : INFINITY;
         }
     }
     for (int lane = 0; lane < width; lane++) rooms[lane] = log(rooms[lane] + 2.0 * least);
