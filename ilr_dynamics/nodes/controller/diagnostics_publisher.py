@@ -80,7 +80,11 @@ class DiagnosticsPublisher:
 
     def do_part(self) -> None:
         """Do the next part of a round, if there is one."""
-        if self._round is not None and next(self._round, self) is self:
+        if self._round is None:
+            return
+        try:
+            next(self._round)
+        except StopIteration:
             self._round = None
 
     def _begin(self) -> None:
