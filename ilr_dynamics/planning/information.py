@@ -40,7 +40,6 @@ from scipy.linalg import solve_triangular
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.blas_threads import one_blas_thread
-from ilr_dynamics.robot.dynamics_regressor import parameter_indices
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 
 __all__ = ["Knowledge", "Region"]
@@ -66,7 +65,7 @@ class Region:
     def of_states(cls, dynamics: IdentifiedDynamics, X: FloatArray) -> Self:
         """Make a region of states [q, qd, qdd] X (m, 3 n)."""
         n = dynamics.n_joints
-        indices = parameter_indices(n)
+        indices = dynamics.regressor.indices
         columns = np.zeros((n, len(X), len(dynamics.parameters)))
         for joint, phi in enumerate(dynamics.regressor(X).transpose(1, 0, 2)):
             columns[joint][:, indices[joint]] = phi
@@ -132,7 +131,7 @@ class Knowledge:
         weights /= dynamics.noise.of_slipping
         columns = dynamics.regressor(X)
         precision = self.precision.copy()
-        for joint, own in enumerate(parameter_indices(n)):
+        for joint, own in enumerate(dynamics.regressor.indices):
             phi = columns[:, joint]
             precision[np.ix_(own, own)] += (weights[:, joint, None] * phi).T @ phi
         return replace(

@@ -23,13 +23,13 @@
 
 enum { N_INERTIAL = 10, N_SPEEDS = 4, N_WAVES = 12, N_POSITION_TERMS = 5 };
 enum { N_OF_MOTOR = 2 + N_SPEEDS, N_OF_JOINT = N_SPEEDS + N_POSITION_TERMS + 1 + 2 * N_WAVES };
-enum { PLACEMENTS, AXES, GRAVITY, MOTORS, INERTIAL, SPEEDS, N_ARRAYS };
+enum { PLACEMENTS, AXES, GRAVITY, MOTORS, INERTIAL, SPEEDS, FREQUENCIES, N_ARRAYS };
 
 typedef struct {
     PyObject_HEAD
     Py_buffer views[N_ARRAYS];
     const double *of[N_ARRAYS];
-    Py_ssize_t n;
+    Py_ssize_t n, n_frequencies;
     double *columns, *arms, *motor_terms;
 } Dynamics;
 
@@ -156,16 +156,36 @@ INLINE double dot(const double *a, const double *b, Py_ssize_t n)
     return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
-static Py_ssize_t width_of(Py_ssize_t n) { return n * (N_INERTIAL + N_OF_MOTOR) + N_OF_JOINT; }
+static Py_ssize_t width_of(const Dynamics *self)
+{
+    return self->n * (N_INERTIAL + N_OF_MOTOR) + N_OF_JOINT + 2 * self->n_frequencies;
+}
+
+// Columns of an unknown potential, the last ones of every joint: the slopes along q of the cosine and
+// the sine of each frequency, with the other sign, as a joint balances the slope.
+static void potential_columns(const Dynamics *self, const double *q, Py_ssize_t width)
+{
+    Py_ssize_t n = self->n, m = self->n_frequencies;
+    double *last = self->columns + width - 2 * m;
+    for (Py_ssize_t k = 0; k < m; k++) {
+        const double *frequency = self->of[FREQUENCIES] + k * n;
+        double phase = dot(frequency, q, n), s = sin(phase), c = cos(phase);
+        for (Py_ssize_t joint = 0; joint < n; joint++) {
+            last[joint * width + k] = -s * frequency[joint];
+            last[joint * width + m + k] = c * frequency[joint];
+        }
+    }
+}
 
 // Columns (n, C) at one input [q, qd, qdd].
 static void set_columns(const Dynamics *self, const double *x)
 {
-    Py_ssize_t n = self->n, width = width_of(n), n_common = n * (N_INERTIAL + N_OF_MOTOR);
+    Py_ssize_t n = self->n, width = width_of(self), n_common = n * (N_INERTIAL + N_OF_MOTOR);
     const double *q = x, *qd = x + n, *qdd = x + 2 * n, *speeds = self->of[SPEEDS];
     double *terms = self->motor_terms;
     memset(self->columns, 0, (size_t)(n * width) * sizeof(double));
     rigid_columns(self, q, qd, qdd, width);
+    potential_columns(self, q, width);
     for (Py_ssize_t motor = 0; motor < n; motor++) {
         const double *pulls = self->of[MOTORS] + motor * n;
         terms[motor] = dot(pulls, qdd, n);
@@ -238,7 +258,7 @@ static PyObject *Dynamics_fill(PyObject *object, PyObject *const *arguments, Py_
     Dynamics *self = (Dynamics *)object;
     Py_buffer X, into;
     if (n_arguments != 2) return PyErr_Format(PyExc_TypeError, "expected 2 arguments, got %zd", n_arguments);
-    Py_ssize_t size = self->n * width_of(self->n), n_rows = rows_of(self, arguments[0], &X);
+    Py_ssize_t size = self->n * width_of(self), n_rows = rows_of(self, arguments[0], &X);
     if (n_rows < 0) return NULL;
     int is_done = view_of(arguments[1], "columns", n_rows * size, PyBUF_WRITABLE, &into);
     for (Py_ssize_t row = 0; is_done && row < n_rows; row++) {
@@ -260,7 +280,7 @@ static PyObject *Dynamics_predict(PyObject *object, PyObject *const *arguments, 
 {
     static const char *NAMES[4] = {"mean", "covariance", "torques", "variances"};
     Dynamics *self = (Dynamics *)object;
-    Py_ssize_t n = self->n, width = width_of(n);
+    Py_ssize_t n = self->n, width = width_of(self);
     Py_buffer X, views[4];
     if (n_arguments != 5) return PyErr_Format(PyExc_TypeError, "expected 5 arguments, got %zd", n_arguments);
     Py_ssize_t n_rows = rows_of(self, arguments[0], &X);
@@ -289,15 +309,15 @@ static PyObject *Dynamics_predict(PyObject *object, PyObject *const *arguments, 
 
 static PyObject *Dynamics_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
-    static char *NAMES[] = {"placements", "axes", "gravity", "motors", "inertial", "speeds", NULL};
+    static char *NAMES[] = {"placements", "axes", "gravity", "motors", "inertial", "speeds", "frequencies", NULL};
     PyObject *arrays[N_ARRAYS];
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOOOOO", NAMES, &arrays[0], &arrays[1],
-                                     &arrays[2], &arrays[3], &arrays[4], &arrays[5]))
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOOOOOO", NAMES, &arrays[0], &arrays[1],
+                                     &arrays[2], &arrays[3], &arrays[4], &arrays[5], &arrays[6]))
         return NULL;
     Dynamics *self = (Dynamics *)type->tp_alloc(type, 0);
     if (!self) return NULL;
     for (int i = 0; i < N_ARRAYS; i++) {
-        Py_ssize_t n = self->n, sizes[N_ARRAYS] = {-1, 3 * n, 3, n * n, N_INERTIAL * n, N_SPEEDS + 1};
+        Py_ssize_t n = self->n, sizes[N_ARRAYS] = {-1, 3 * n, 3, n * n, N_INERTIAL * n, N_SPEEDS + 1, -1};
         if (!view_of(arrays[i], NAMES[i], sizes[i], 0, &self->views[i])) goto refused;
         self->of[i] = self->views[i].buf;
         if (i == PLACEMENTS) self->n = self->views[i].len / (16 * (Py_ssize_t)sizeof(double));
@@ -306,9 +326,15 @@ static PyObject *Dynamics_new(PyTypeObject *type, PyObject *arguments, PyObject 
             goto refused;
         }
     }
-    self->columns = PyMem_RawCalloc((size_t)(self->n * (width_of(self->n) + 6 + N_OF_MOTOR)) + 1, sizeof(double));
+    Py_ssize_t row = self->n * (Py_ssize_t)sizeof(double), size = self->views[FREQUENCIES].len;
+    self->n_frequencies = row ? size / row : 0;
+    if (size != self->n_frequencies * row) {
+        PyErr_SetString(PyExc_ValueError, "frequencies must be of shape (m, n)");
+        goto refused;
+    }
+    self->columns = PyMem_RawCalloc((size_t)(self->n * (width_of(self) + 6 + N_OF_MOTOR)) + 1, sizeof(double));
     if (self->columns) {
-        self->arms = self->columns + self->n * width_of(self->n);
+        self->arms = self->columns + self->n * width_of(self);
         self->motor_terms = self->arms + 6 * self->n;
         return (PyObject *)self;
     }
@@ -335,7 +361,7 @@ static PyMethodDef METHODS[] = {
 };
 
 static PyType_Slot SLOTS[] = {
-    {Py_tp_doc, "Dynamics(placements, axes, gravity, motors, inertial, speeds)\n--\n\n"
+    {Py_tp_doc, "Dynamics(placements, axes, gravity, motors, inertial, speeds, frequencies)\n--\n\n"
                 "Regressor of an arm's inverse dynamics."},
     {Py_tp_new, Dynamics_new}, {Py_tp_dealloc, Dynamics_dealloc}, {Py_tp_methods, METHODS}, {0, NULL},
 };

@@ -11,6 +11,7 @@ class Dynamics:
         motors: FloatArray,
         inertial: FloatArray,
         speeds: FloatArray,
+        frequencies: FloatArray,
     ) -> Dynamics: ...
     def fill(self, X: FloatArray, columns: FloatArray, /) -> None: ...
     def predict(

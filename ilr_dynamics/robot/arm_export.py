@@ -17,7 +17,7 @@ from ilr_dynamics.robot.dynamics_regressor import (
     N_INERTIAL,
     N_OF_MOTOR,
     N_PLAIN,
-    parameter_indices,
+    n_parameters,
 )
 from ilr_dynamics.robot.dynamics_terms import N_SPEEDS
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
@@ -105,7 +105,7 @@ class ArmExport:
     def joints(self, parameters: FloatArray) -> FloatArray:
         """Part (n, `N_OF_JOINT`) of each joint's own effects."""
         n = self.n_joints
-        return parameters[(N_INERTIAL + N_OF_MOTOR) * n :].reshape(n, -1)
+        return parameters[(N_INERTIAL + N_OF_MOTOR) * n : n_parameters(n)].reshape(n, -1)
 
     @cached_property
     def mass_distributions(self) -> list[MassDistribution]:
@@ -180,7 +180,7 @@ class ArmExport:
             Torques, Nm.
         """
         chosen = self.parameters if parameters is None else parameters
-        own = chosen[parameter_indices(self.n_joints)]
+        own = chosen[self.dynamics.regressor.indices]
         return np.einsum("mjc,jc->mj", self.dynamics.regressor(X), own)
 
 

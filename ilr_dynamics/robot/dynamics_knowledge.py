@@ -26,7 +26,6 @@ from ilr_dynamics.robot.dynamics_regressor import (
     DynamicsRegressor,
     n_columns,
     n_parameters,
-    parameter_indices,
 )
 from ilr_dynamics.robot.earlier_knowledge import EarlierKnowledge
 from ilr_dynamics.robot.identified_arrays import (
@@ -50,7 +49,10 @@ from ilr_dynamics.robot.representative_samples import RepresentativeSamples
 from ilr_dynamics.robot.residual_correlation import ResidualCorrelation
 from ilr_dynamics.robot.torque_noise import TorqueNoise, slipping_share
 
-__all__ = ["DynamicsKnowledge"]
+__all__ = ["DynamicsKnowledge", "blocks"]
+
+# Rows whose columns are in memory at a time.
+BLOCK_ROWS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +74,8 @@ class DynamicsKnowledge:
         Rows of the joint-to-motor matrix, scaled to length one.
     tool : ndarray of shape (3,)
         Tool point in the frame of the last joint, m.
+    frequencies : ndarray of shape (m, n)
+        Of the unknown potential, 1/rad; none before torques tell that there is one.
     gram, pull, energy, weight : ndarray of shape (n, C, C), (n, C), (n,) and (n,)
         Sums over all samples of phi phi', phi tau, tau^2 and 1 for each joint, weighted with the
         number of independent samples that each is worth, and almost zero where the joint sticks.
@@ -95,6 +99,7 @@ class DynamicsKnowledge:
     inertial_prior: FloatArray
     motors: FloatArray
     tool: FloatArray
+    frequencies: FloatArray
     gram: FloatArray
     pull: FloatArray
     energy: FloatArray
@@ -141,6 +146,7 @@ class DynamicsKnowledge:
             inertial_prior=np.array([model.inertias[j].toDynamicParameters() for j in joints]),
             motors=gears / np.linalg.norm(gears, axis=1, keepdims=True),
             tool=_tool_point(model, description.tool_frame),
+            frequencies=np.zeros((0, n)),
             gram=np.zeros((n, size, size)),
             pull=np.zeros((n, size)),
             energy=np.zeros(n),
@@ -162,7 +168,12 @@ class DynamicsKnowledge:
     def regressor(self) -> DynamicsRegressor:
         """Regressor whose columns the parameters multiply."""
         return DynamicsRegressor(
-            self.placements, self.axes, self.gravity, self.motors, self.inertial_prior
+            self.placements,
+            self.axes,
+            self.gravity,
+            self.motors,
+            self.inertial_prior,
+            self.frequencies,
         )
 
     def informative_share(self, X: FloatArray) -> FloatArray:
@@ -179,7 +190,7 @@ class DynamicsKnowledge:
         """Standard deviations (P,) of the parameters."""
         std = np.empty_like(self.parameters)
         for own, covariance in zip(
-            parameter_indices(self.n_joints), self._posterior.covariance, strict=True
+            self.regressor.indices, self._posterior.covariance, strict=True
         ):
             std[own] = np.sqrt(np.diagonal(covariance))
         return std
@@ -250,6 +261,34 @@ class DynamicsKnowledge:
         )
         return dynamics
 
+    def with_samples(self, X: FloatArray, Y: FloatArray, weights: FloatArray) -> Self:
+        """
+        Return these dynamics with further samples in the sums.
+
+        Parameters
+        ----------
+        X, Y, weights : ndarray of shape (n_samples, 3 n), (n_samples, n) and (n_samples,)
+            Inputs, torques, and the number of independent samples that each is worth.
+        """
+        n = self.n_joints
+        gram, pull = self.gram.copy(), self.pull.copy()
+        of_joints = weights[:, None] * slipping_share(X[:, n : 2 * n])
+        # An overflow is reported when the parameters are solved for.
+        with np.errstate(over="ignore", invalid="ignore"):
+            for rows in blocks(len(X)):
+                columns = self.regressor(X[rows])
+                weighted = columns * of_joints[rows, :, None]
+                for joint in range(n):
+                    gram[joint] += weighted[:, joint].T @ columns[:, joint]
+                    pull[joint] += weighted[:, joint].T @ Y[rows, joint]
+        return replace(
+            self,
+            gram=gram,
+            pull=pull,
+            energy=self.energy + np.sum(of_joints * Y**2, axis=0),
+            weight=self.weight + np.sum(of_joints, axis=0),
+        )
+
     def _scaled(self, factor: float) -> Self:
         """Return these dynamics with sums multiplied by `factor`."""
         return replace(
@@ -274,12 +313,12 @@ class DynamicsKnowledge:
             positions=kept.X[:, :n],
             torques=kept.Y,
             weights=(kept.mass * kept.worth)[:, None] * slipping_share(velocity),
-            noise=self.noise.variance(velocity),
         )
-        doubt = parameter_doubt(samples, self._posterior_of)
+        noise = self.noise.variance(velocity)
+        doubt = parameter_doubt(samples, self.posterior_of, noise)
         return replace(posterior, covariance=doubt**2 * posterior.covariance)
 
-    def _posterior_of(
+    def posterior_of(
         self, columns: FloatArray, torques: FloatArray, weights: FloatArray
     ) -> ParameterPosterior:
         """Posterior from the columns (m, n, C) of some samples alone, weighted (m, n)."""
@@ -307,14 +346,14 @@ class DynamicsKnowledge:
         earlier: EarlierKnowledge | None = None,
     ) -> ParameterPosterior:
         """Posterior from sums as `gram`, `pull`, `energy` and `weight` are."""
-        indices = parameter_indices(self.n_joints)
+        indices = self.regressor.indices
         return parameter_posterior(*self._prior, indices, gram, pull, energy, weight, earlier)
 
     def _information(self) -> EarlierKnowledge:
         """What all samples so far say of the parameters."""
         noise = self._parameters.noise
         return self.earlier.joined(
-            parameter_indices(self.n_joints),
+            self.regressor.indices,
             self.gram / noise[:, None, None],
             self.pull / noise[:, None],
         )
@@ -322,7 +361,12 @@ class DynamicsKnowledge:
     @property
     def _prior(self) -> tuple[FloatArray, FloatArray]:
         """Prior mean and precision (P,) of the parameters."""
-        return parameter_prior(self.inertial_prior, self.prior_scales)
+        return parameter_prior(self.inertial_prior, self.prior_scales, self.frequencies)
+
+
+def blocks(n_rows: int) -> list[slice]:
+    """Slices of so many rows, `BLOCK_ROWS` each."""
+    return [slice(start, start + BLOCK_ROWS) for start in range(0, max(n_rows, 1), BLOCK_ROWS)]
 
 
 def _tool_point(model: pinocchio.Model, name: str) -> FloatArray:

@@ -8,12 +8,12 @@ Regressor of inverse dynamics: torques are linear in parameters of bodies, rotor
     + b_k\, g_k^\top \dot q + \sum_s c_{ks} \tanh(g_k^\top \dot q / v_s) \big)
     + \sum_s C_s \tanh(\dot q / v_s)
     + \tanh(\dot q / v) \big( \mu |\tau_0| + \sum_h (a_h \sin h q + b_h \cos h q) \big)
-    + P(q)\,w
+    + P(q)\,w + \partial U(q) / \partial q
 
 with the regressor R, as Pinocchio has it, of the ten inertial parameters of each body, the rows
 g_k of the joint-to-motor matrix, scaled to length one, and a few functions P of each joint's own
-position for cables and errors of the gravity model. Friction acts at the motors as well as in the
-joints: in a differential two motors drive two joints, and friction per joint cannot describe their
+position for cables and errors of the gravity model. U is an unknown potential, as of hoses, if
+the arm has one (`unknown_potential`). Friction acts at the motors as well as in the joints: in a differential two motors drive two joints, and friction per joint cannot describe their
 coupling. In the joints it also depends on the load, which is the torque tau_0 of the published
 bodies (Hamon, Gautier and Garrec, 2010), and on the position, with a whole number of periods per
 turn, because of bearings, gears and cables that are not quite round.
@@ -75,6 +75,8 @@ class DynamicsRegressor:
         Rows of the joint-to-motor matrix, scaled to length one.
     inertial : ndarray of shape (n, 10)
         Published inertial parameters of each body, in Pinocchio's order, whose torque is the load.
+    frequencies : ndarray of shape (m, n)
+        Of an unknown potential, 1/rad; none of an arm that has none.
     """
 
     placements: FloatArray
@@ -82,11 +84,22 @@ class DynamicsRegressor:
     gravity: FloatArray
     motors: FloatArray
     inertial: FloatArray
+    frequencies: FloatArray
 
     @property
     def n_joints(self) -> int:
         """Number n of joints."""
         return len(self.axes)
+
+    @property
+    def n_columns(self) -> int:
+        """Number C of columns of each joint's torque."""
+        return n_columns(self.n_joints, len(self.frequencies))
+
+    @property
+    def indices(self) -> IndexArray:
+        """Index of the parameter of each column (n, C) of each joint."""
+        return parameter_indices(self.n_joints, len(self.frequencies))
 
     @cached_property
     def _compiled(self) -> Dynamics:
@@ -97,6 +110,7 @@ class DynamicsRegressor:
             motors=np.ascontiguousarray(self.motors),
             inertial=np.ascontiguousarray(self.inertial),
             speeds=np.array([*FRICTION_SPEEDS, SIGN_SPEED]),
+            frequencies=np.ascontiguousarray(self.frequencies),
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -117,15 +131,15 @@ class DynamicsRegressor:
         ndarray of shape (n_samples, n, C)
             Columns phi of each joint's torque: for the inertial parameters of all bodies; for
             rotor inertia, viscous and dry friction of all motors; for the joint's own dry
-            friction, position terms and friction by load and by position. `parameter_indices`
-            returns the indices of these parameters.
+            friction, position terms and friction by load and by position; for the cosines and the
+            sines of the potential. `indices` are those of these parameters.
 
         Raises
         ------
         InvalidDataError
             If X has not 3 n columns.
         """
-        columns = np.empty((len(X), self.n_joints, n_columns(self.n_joints)))
+        columns = np.empty((len(X), self.n_joints, self.n_columns))
         self._compiled.fill(self._checked(X), columns)
         return columns
 
@@ -158,18 +172,21 @@ class DynamicsRegressor:
         return np.ascontiguousarray(X)
 
 
-def n_columns(n_joints: int) -> int:
+def n_columns(n_joints: int, n_frequencies: int = 0) -> int:
     """Return the number C of columns of each joint's torque."""
-    return n_joints * (N_INERTIAL + N_OF_MOTOR) + N_OF_JOINT
+    return n_joints * (N_INERTIAL + N_OF_MOTOR) + N_OF_JOINT + 2 * n_frequencies
 
 
-def n_parameters(n_joints: int) -> int:
-    """Return the number P of parameters of an arm."""
-    return n_joints * (N_INERTIAL + N_OF_MOTOR + N_OF_JOINT)
+def n_parameters(n_joints: int, n_frequencies: int = 0) -> int:
+    """Return the number P of parameters of an arm; those of the potential are the last."""
+    return n_joints * (N_INERTIAL + N_OF_MOTOR + N_OF_JOINT) + 2 * n_frequencies
 
 
-def parameter_indices(n_joints: int) -> IndexArray:
+def parameter_indices(n_joints: int, n_frequencies: int = 0) -> IndexArray:
     """Return the index of the parameter of each column (n, C) of each joint."""
-    n_common = n_joints * (N_INERTIAL + N_OF_MOTOR)
-    own = n_common + np.arange(n_joints * N_OF_JOINT).reshape(n_joints, N_OF_JOINT)
-    return np.hstack([np.tile(np.arange(n_common), (n_joints, 1)), own])
+    n_common, n_of_arm = n_joints * (N_INERTIAL + N_OF_MOTOR), n_parameters(n_joints)
+    own = np.arange(n_common, n_of_arm).reshape(n_joints, N_OF_JOINT)
+    potential = np.arange(n_of_arm, n_parameters(n_joints, n_frequencies))
+    of_all = (np.tile(part, (n_joints, 1)) for part in (np.arange(n_common), potential))
+    common, last = of_all
+    return np.hstack([common, own, last])

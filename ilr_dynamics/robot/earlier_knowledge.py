@@ -48,6 +48,14 @@ class EarlierKnowledge:
         """Nothing known."""
         return cls(np.zeros((n_parameters, n_parameters)), np.zeros(n_parameters))
 
+    def of_first(self, n_parameters: int) -> Self:
+        """Return the same of so many parameters: the first ones, or these and unknown ones."""
+        more = max(n_parameters - self.pull.size, 0)
+        return type(self)(
+            np.pad(self.precision, (0, more))[:n_parameters, :n_parameters],
+            np.pad(self.pull, (0, more))[:n_parameters],
+        )
+
     def joined(self, indices: IndexArray, precision: FloatArray, pull: FloatArray) -> Self:
         """
         Return these and what each joint's torques say.

@@ -29,6 +29,7 @@ __all__ = [
 
 PRIOR_SCALES = "prior_scales"
 TOOL = "tool"
+FREQUENCIES = "frequencies"
 # Fields of `IdentifiedDynamics`, of the `ParameterPosterior` that follows from them, and of its
 # `RepresentativeSamples`.
 STATE = (
@@ -38,6 +39,7 @@ STATE = (
     "inertial_prior",
     "motors",
     TOOL,
+    FREQUENCIES,
     "gram",
     "pull",
     "energy",
@@ -57,10 +59,12 @@ EARLIER = "earlier_"
 def with_later_arrays(arrays: Mapping[str, FloatArray]) -> Mapping[str, FloatArray]:
     """Return arrays with those that files of earlier versions lack, as they were meant then."""
     n = len(arrays["axes"])
-    size = n_parameters(n)
+    frequencies = arrays.get(FREQUENCIES, np.zeros((0, n)))
+    size = n_parameters(n, len(frequencies))
     return {
-        PRIOR_SCALES: np.ones(n_scales(n)),
+        PRIOR_SCALES: np.ones(n_scales(n, len(frequencies))),
         TOOL: np.zeros(3),
+        FREQUENCIES: frequencies,
         EARLIER + "precision": np.zeros((size, size)),
         EARLIER + "pull": np.zeros(size),
         **arrays,
@@ -86,7 +90,8 @@ def check_arrays(arrays: Mapping[str, FloatArray]) -> None:
             "identified dynamics of an earlier version: learn them again from the recordings"
         )
     n_kept = arrays[KEPT + "mass"].size
-    for name, shape in _shapes(len(arrays["axes"]), n_kept).items():
+    n_frequencies = len(arrays[FREQUENCIES])
+    for name, shape in _shapes(len(arrays["axes"]), n_frequencies, n_kept).items():
         if arrays[name].shape != shape or not np.all(np.isfinite(arrays[name])):
             raise ValueError(f"{name} of identified dynamics must be finite and of shape {shape}")
     for name in (POSTERIOR + "noise", KEPT + "mass", KEPT + "worth", CORRELATION, PRIOR_SCALES):
@@ -96,9 +101,9 @@ def check_arrays(arrays: Mapping[str, FloatArray]) -> None:
         raise ValueError(f"the share in {CORRELATION} of identified dynamics must be below 1")
 
 
-def _shapes(n: int, n_kept: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of the arrays of n joints and n_kept representatives."""
-    size = n_columns(n)
+def _shapes(n: int, m: int, n_kept: int) -> dict[str, tuple[int, ...]]:
+    """Shapes of the arrays of n joints, m frequencies and n_kept representatives."""
+    size, n_all = n_columns(n, m), n_parameters(n, m)
     return {
         "placements": (n, 4, 4),
         "axes": (n, 3),
@@ -106,13 +111,14 @@ def _shapes(n: int, n_kept: int) -> dict[str, tuple[int, ...]]:
         "inertial_prior": (n, N_INERTIAL),
         "motors": (n, n),
         TOOL: (3,),
+        FREQUENCIES: (m, n),
         "gram": (n, size, size),
         "pull": (n, size),
         "energy": (n,),
         "weight": (n,),
         NOISE: (N_SUMS, n),
         DESCRIPTION_ERROR: (N_SUMS, n),
-        POSTERIOR + "mean": (n_parameters(n),),
+        POSTERIOR + "mean": (n_all,),
         POSTERIOR + "covariance": (n, size, size),
         POSTERIOR + "noise": (n,),
         KEPT + "X": (n_kept, 3 * n),
@@ -120,7 +126,7 @@ def _shapes(n: int, n_kept: int) -> dict[str, tuple[int, ...]]:
         KEPT + "mass": (n_kept,),
         KEPT + "worth": (n_kept,),
         CORRELATION: (3,),
-        PRIOR_SCALES: (n_scales(n),),
-        EARLIER + "precision": (n_parameters(n), n_parameters(n)),
-        EARLIER + "pull": (n_parameters(n),),
+        PRIOR_SCALES: (n_scales(n, m),),
+        EARLIER + "precision": (n_all, n_all),
+        EARLIER + "pull": (n_all,),
     }

@@ -22,6 +22,7 @@ from ilr_dynamics.blas_threads import one_blas_thread
 from ilr_dynamics.exceptions import InvalidDataError
 from ilr_dynamics.regression import GlobalModel, GlobalPrediction
 from ilr_dynamics.regression.shared.change import Change
+from ilr_dynamics.robot.arm_hypotheses import most_probable_arm
 from ilr_dynamics.robot.change_evidence import (
     LOG_ODDS_OF_NONE,
     ArmChange,
@@ -29,18 +30,11 @@ from ilr_dynamics.robot.change_evidence import (
     most_probable_change,
 )
 from ilr_dynamics.robot.change_groups import change_groups, whole_arm
-from ilr_dynamics.robot.dynamics_knowledge import DynamicsKnowledge
-from ilr_dynamics.robot.dynamics_regressor import parameter_indices
-from ilr_dynamics.robot.parameter_prior import parameter_prior, scale_bounds, scale_groups
-from ilr_dynamics.robot.representative_samples import N_KEPT, N_SEARCHED, RepresentativeSamples
-from ilr_dynamics.robot.residual_correlation import ResidualCorrelation
+from ilr_dynamics.robot.dynamics_knowledge import DynamicsKnowledge, blocks
+from ilr_dynamics.robot.representative_samples import N_KEPT, RepresentativeSamples
 from ilr_dynamics.robot.torque_doubts import torque_doubts
-from ilr_dynamics.robot.torque_evidence import JointTorques, most_probable
-from ilr_dynamics.robot.torque_noise import slipping_share
 
 __all__ = ["IdentifiedDynamics"]
-
-BLOCK_ROWS = 1000
 
 
 class IdentifiedDynamics(DynamicsKnowledge, GlobalModel):
@@ -127,10 +121,10 @@ class IdentifiedDynamics(DynamicsKnowledge, GlobalModel):
         self, X: FloatArray, Y: FloatArray, weights: FloatArray, worth: FloatArray
     ) -> Self:
         """Return these dynamics with samples that are worth so much, and their noise."""
-        learned = self._with_sums(X, Y, weights * worth)
-        of_description = self._prior[0][parameter_indices(self.n_joints)]
+        learned = self.with_samples(X, Y, weights * worth)
+        of_description = self._prior[0][self.regressor.indices]
         expected, described = np.empty_like(Y), np.empty_like(Y)
-        for rows in _blocks(len(X)):
+        for rows in blocks(len(X)):
             columns = self.regressor(X[rows])
             expected[rows] = learned._parameters.expected(columns)
             described[rows] = np.einsum("njc,jc->nj", columns, of_description)
@@ -157,7 +151,7 @@ class IdentifiedDynamics(DynamicsKnowledge, GlobalModel):
             batch.Y - known.expected(columns),
             (batch.mass * batch.worth)[:, None] * self.informative_share(batch.X),
             known.noise,
-            indices=parameter_indices(self.n_joints),
+            indices=self.regressor.indices,
             covariance=max(1.0, doubt) * covariance,
             known=self.weight,
         )
@@ -165,7 +159,7 @@ class IdentifiedDynamics(DynamicsKnowledge, GlobalModel):
     def _after_change(self, change: ArmChange) -> Self:
         """Return these dynamics of an arm that has changed, none of whose samples are known."""
         posterior, kept = self._parameters, self.representatives
-        shift = change.expected[parameter_indices(self.n_joints)]
+        shift = change.expected[self.regressor.indices]
         columns = self.regressor(kept.X)
         return replace(
             self,
@@ -182,75 +176,23 @@ class IdentifiedDynamics(DynamicsKnowledge, GlobalModel):
         """These dynamics as a batch leaves them, and what each of its samples counts (m,)."""
         known = self.representatives
         both = known.with_others(batch).weighed(self.correlation)
-        correlation, scales = self._searched(both.distinct().thinned(N_SEARCHED))
-        counted = known.reweighed(batch, self.correlation, correlation)
+        arm = most_probable_arm(self, both.distinct())
+        counted = known.reweighed(batch, self.correlation, arm.correlation)
         of_known, of_batch = np.split(counted.worth, [len(known.mass)])
         # What was summed up before counts less where the batch repeats it.
         before = float(known.mass @ known.worth)
         left = float(known.mass @ of_known) / before if before > 0.0 else 1.0
-        return self._scaled(left)._with_counted(counted, correlation, scales), of_batch
+        kept = counted.distinct().thinned(N_KEPT)
+        return replace(arm._scaled(left), representatives=kept), of_batch
 
     def _counted_apart(self, batch: RepresentativeSamples) -> tuple[Self, FloatArray]:
         """Return the same of a batch that repeats nothing, as the arm is another one now."""
         known = self.representatives
         both = known.with_others(batch.weighed(self.correlation))
-        correlation, scales = self._searched(both.distinct().thinned(N_SEARCHED))
-        batch = batch.weighed(correlation)
-        return self._with_counted(known.with_others(batch), correlation, scales), batch.worth
-
-    def _with_counted(
-        self,
-        counted: RepresentativeSamples,
-        correlation: ResidualCorrelation,
-        scales: FloatArray,
-    ) -> Self:
-        return replace(
-            self,
-            representatives=counted.distinct().thinned(N_KEPT),
-            correlation=correlation,
-            prior_scales=scales,
-        )
-
-    def _searched(self, samples: RepresentativeSamples) -> tuple[ResidualCorrelation, FloatArray]:
-        """Correlation and scales of the prior, from samples given unknown parameters."""
-        mean, precision = parameter_prior(self.inertial_prior, np.ones_like(self.prior_scales))
-        columns, informative = self.regressor(samples.X), self.informative_share(samples.X)
-        groups, torques = scale_groups(self.n_joints), []
-        # Sums that overflow are reported when the parameters are solved for.
-        with np.errstate(over="ignore", invalid="ignore"):
-            for joint, own in enumerate(parameter_indices(self.n_joints)):
-                phi = columns[:, joint]
-                deviation = samples.Y[:, joint] - phi @ mean[own]
-                scaled = phi / np.sqrt(precision[own])
-                torques.append(JointTorques(deviation, scaled, groups[own], informative[:, joint]))
-            return most_probable(
-                samples.states,
-                torques,
-                self.correlation,
-                self.prior_scales,
-                scale_bounds(self.n_joints),
-            )
-
-    def _with_sums(self, X: FloatArray, Y: FloatArray, weights: FloatArray) -> Self:
-        """Return these dynamics with further samples in the sums."""
-        n = self.n_joints
-        gram, pull = self.gram.copy(), self.pull.copy()
-        of_joints = weights[:, None] * slipping_share(X[:, n : 2 * n])
-        # An overflow is reported when the parameters are solved for.
-        with np.errstate(over="ignore", invalid="ignore"):
-            for rows in _blocks(len(X)):
-                columns = self.regressor(X[rows])
-                weighted = columns * of_joints[rows, :, None]
-                for joint in range(n):
-                    gram[joint] += weighted[:, joint].T @ columns[:, joint]
-                    pull[joint] += weighted[:, joint].T @ Y[rows, joint]
-        return replace(
-            self,
-            gram=gram,
-            pull=pull,
-            energy=self.energy + np.sum(of_joints * Y**2, axis=0),
-            weight=self.weight + np.sum(of_joints, axis=0),
-        )
+        arm = most_probable_arm(self, both.distinct())
+        batch = batch.weighed(arm.correlation)
+        kept = known.with_others(batch).distinct().thinned(N_KEPT)
+        return replace(arm, representatives=kept), batch.worth
 
     def discounted(self, factor: float) -> Self:
         """Return these dynamics with the weights of all samples multiplied by `factor`."""
@@ -314,7 +256,3 @@ class IdentifiedDynamics(DynamicsKnowledge, GlobalModel):
     def dof(self) -> float:
         """Degrees of freedom of the Student-t."""
         return self.noise.dof
-
-
-def _blocks(n_rows: int) -> list[slice]:
-    return [slice(start, start + BLOCK_ROWS) for start in range(0, max(n_rows, 1), BLOCK_ROWS)]

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple, Self
 
 import numpy as np
 import scipy
@@ -28,7 +29,7 @@ import scipy
 from ilr_dynamics.arrays import BoolArray, FloatArray
 from ilr_dynamics.robot.parameter_posterior import ParameterPosterior
 
-__all__ = ["HeldOut", "parameter_doubt"]
+__all__ = ["HeldOut", "held_out_density", "parameter_doubt"]
 
 # Main directions of the postures that are halved.
 N_DIRECTIONS = 3
@@ -50,21 +51,19 @@ class HeldOut:
         Joint angles, rad, and torques, Nm.
     weights : ndarray of shape (m, n)
         Independent samples that each torque counts as.
-    noise : ndarray of shape (m, n)
-        Variance of each torque given the parameters, Nm^2.
     """
 
     columns: FloatArray
     positions: FloatArray
     torques: FloatArray
     weights: FloatArray
-    noise: FloatArray
 
 
-def parameter_doubt(
-    samples: HeldOut,
-    posterior: Callable[[FloatArray, FloatArray, FloatArray], ParameterPosterior],
-) -> float:
+Regression = Callable[[FloatArray, FloatArray, FloatArray], ParameterPosterior]
+"""Posterior from columns, torques and weights of some of the samples."""
+
+
+def parameter_doubt(samples: HeldOut, posterior: Regression, noise: FloatArray) -> float:
     """
     Return the factor on the standard deviations of the parameters.
 
@@ -73,26 +72,69 @@ def parameter_doubt(
     samples : HeldOut
     posterior : callable
         Posterior from columns, torques and weights of some of the samples.
+    noise : ndarray of shape (m, n)
+        Variance of each torque given the parameters, Nm^2.
     """
-    if len(samples.positions) < FEWEST_SAMPLES:
-        return 1.0
     halves = _halves(samples.positions)
-    # None of a single posture.
     if not halves:
         return 1.0
-    errors, variances, noises, weights = [], [], [], []
-    for held_out in halves:
-        known = ~held_out
+    predictions = [_Prediction.of(samples, half, posterior) for half in halves]
+    noises = np.concatenate([noise[half] for half in halves])
+    return _fitted(_joined(predictions), noises, _shares(samples.weights, halves))[0]
+
+
+def held_out_density(samples: HeldOut, posterior: Regression, counted: FloatArray) -> float:
+    """
+    Return the log density of torques in regions that are held out, with the best doubt, nats.
+
+    Parameters
+    ----------
+    samples : HeldOut
+    posterior : callable
+        Posterior from columns, torques and weights of some of the samples.
+    counted : ndarray of shape (m, n)
+        Independent samples that each torque counts as in the density.
+    """
+    halves = _halves(samples.positions)
+    if not halves:
+        return -np.inf
+    predictions = [_Prediction.of(samples, half, posterior) for half in halves]
+    noises = np.concatenate([np.tile(of.noise, (len(of.errors), 1)) for of in predictions])
+    return _fitted(_joined(predictions), noises, _shares(counted, halves))[1]
+
+
+class _Prediction(NamedTuple):
+    """Errors (h, n) of the torques of one half, their variances, and noise (n,) of the other."""
+
+    errors: FloatArray
+    variances: FloatArray
+    noise: FloatArray
+
+    @classmethod
+    def of(cls, samples: HeldOut, half: BoolArray, posterior: Regression) -> Self:
+        known = ~half
         learned = posterior(samples.columns[known], samples.torques[known], samples.weights[known])
-        columns = samples.columns[held_out]
-        errors.append(samples.torques[held_out] - learned.expected(columns))
-        variances.append(learned.variance(columns))
-        noises.append(samples.noise[held_out])
-        weights.append(samples.weights[held_out])
-    squared = np.concatenate(errors) ** 2
-    doubtful, noise = np.concatenate(variances), np.concatenate(noises)
-    # Each sample is held out once for each direction.
-    counted = np.concatenate(weights) * 2.0 / len(halves)
+        columns = samples.columns[half]
+        errors = samples.torques[half] - learned.expected(columns)
+        return cls(errors, learned.variance(columns), learned.noise)
+
+
+def _joined(predictions: list[_Prediction]) -> tuple[FloatArray, FloatArray]:
+    """Squared errors and variances of all halves, one after the other."""
+    errors = np.concatenate([of.errors for of in predictions])
+    return errors**2, np.concatenate([of.variances for of in predictions])
+
+
+def _shares(weights: FloatArray, halves: list[BoolArray]) -> FloatArray:
+    """Weights of all halves: each sample is held out once for each direction."""
+    return np.concatenate([weights[half] for half in halves]) * 2.0 / len(halves)
+
+
+def _fitted(
+    held_out: tuple[FloatArray, FloatArray], noise: FloatArray, counted: FloatArray
+) -> tuple[float, float]:
+    """Most probable doubt, and the log density with it."""
+    squared, doubtful = held_out
 
     def loss(log_doubt: float) -> float:
         variance = np.exp(2.0 * log_doubt) * doubtful + noise
@@ -100,11 +142,18 @@ def parameter_doubt(
         return float(np.sum(of_samples)) + 0.5 * log_doubt**2
 
     bounds = np.log([SMALLEST_DOUBT, LARGEST_DOUBT])
-    return float(np.exp(scipy.optimize.minimize_scalar(loss, bounds=bounds, method="bounded").x))
+    found = scipy.optimize.minimize_scalar(loss, bounds=bounds, method="bounded")
+    return float(np.exp(found.x)), -float(found.fun)
 
 
 def _halves(positions: FloatArray) -> list[BoolArray]:
-    """Both halves of the postures along each main direction, as masks (m,)."""
+    """
+    Both halves of the postures along each main direction, as masks (m,).
+
+    None of few postures, or of a single one.
+    """
+    if len(positions) < FEWEST_SAMPLES:
+        return []
     centred = positions - np.mean(positions, axis=0)
     directions = np.linalg.svd(centred, full_matrices=False)[2][:N_DIRECTIONS]
     halves = []

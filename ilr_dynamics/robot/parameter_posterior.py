@@ -13,7 +13,7 @@ from scipy.linalg.lapack import dpotrf, dpotri
 
 from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.exceptions import InvalidDataError
-from ilr_dynamics.robot.dynamics_regressor import parameter_indices
+from ilr_dynamics.robot.dynamics_regressor import n_parameters, parameter_indices
 from ilr_dynamics.robot.earlier_knowledge import EarlierKnowledge
 
 __all__ = ["ParameterPosterior", "parameter_posterior"]
@@ -60,7 +60,9 @@ class ParameterPosterior:
     @cached_property
     def of_joints(self) -> FloatArray:
         """Posterior mean (n, C) of the parameters of each joint's columns."""
-        return self.mean[parameter_indices(len(self.noise))]
+        n = len(self.noise)
+        n_frequencies = (len(self.mean) - n_parameters(n)) // 2
+        return self.mean[parameter_indices(n, n_frequencies)]
 
 
 def parameter_posterior(

@@ -38,9 +38,13 @@ OTHER_STD = 2.0
 POSITION_STD = 0.6
 # The same of friction by load, Nm per Nm, and by position, Nm, which are small parts of friction.
 PART_STD = 0.1
+# Deviation of the torque of an unknown potential, Nm.
+POTENTIAL_STD = 1.0
 
 
-def parameter_prior(inertial: FloatArray, scales: FloatArray) -> tuple[FloatArray, FloatArray]:
+def parameter_prior(
+    inertial: FloatArray, scales: FloatArray, frequencies: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """
     Return a normal prior centred at the bodies of the description and zero friction.
 
@@ -50,6 +54,8 @@ def parameter_prior(inertial: FloatArray, scales: FloatArray) -> tuple[FloatArra
         Inertial parameters of the description, in Pinocchio's order.
     scales : ndarray of shape (G,)
         Factor on the deviations of each group of parameters (`scale_groups`).
+    frequencies : ndarray of shape (m, n)
+        Of an unknown potential, 1/rad.
 
     Returns
     -------
@@ -63,32 +69,43 @@ def parameter_prior(inertial: FloatArray, scales: FloatArray) -> tuple[FloatArra
     of_joint = np.full(N_OF_JOINT, PART_STD)
     of_joint[:N_PLAIN] = POSITION_STD
     of_joint[: N_PLAIN - N_POSITION_TERMS] = OTHER_STD
-    of_others = np.append(np.full(N_OF_MOTOR * n, OTHER_STD), np.tile(of_joint, n))
+    # Each joint's torque has the variance of a parameter times the sum of its squared frequencies.
+    slopes = np.sqrt(np.sum(frequencies**2) / n) if len(frequencies) else 1.0
+    of_others = np.concatenate(
+        [
+            np.full(N_OF_MOTOR * n, OTHER_STD),
+            np.tile(of_joint, n),
+            np.full(2 * len(frequencies), POTENTIAL_STD / slopes),
+        ]
+    )
     mean = np.append(inertial.ravel(), np.zeros(of_others.size))
-    std = np.append(bodies.ravel(), of_others) * scales[scale_groups(n)]
+    std = np.append(bodies.ravel(), of_others) * scales[scale_groups(n, len(frequencies))]
     return mean, 1.0 / std**2
 
 
-def n_scales(n_joints: int) -> int:
-    """Return the number G of scales of the prior."""
-    return N_KINDS + N_OF_DRIVE + n_joints
+def n_scales(n_joints: int, n_frequencies: int = 0) -> int:
+    """Return the number G of scales of the prior; that of a potential is the last."""
+    return N_KINDS + N_OF_DRIVE + n_joints + (n_frequencies > 0)
 
 
-def scale_bounds(n_joints: int) -> FloatArray:
+def scale_bounds(n_joints: int, n_frequencies: int = 0) -> FloatArray:
     """
     Return lower and upper bounds (G, 2) of the scales of the prior.
 
     A description may be farther off than it seems, but no recording makes it surer: where torques
     depend on each other, small scales take friction and rotors for absent. Friction by load and by
     position is a small part of friction, if it is there at all: large waves imitate, over a small
-    range, whatever no term describes, and are far off elsewhere.
+    range, whatever no term describes, and are far off elsewhere. An unknown potential may have any
+    size.
     """
-    bounds = np.tile([1.0, LARGEST_SCALE], (n_scales(n_joints), 1))
+    bounds = np.tile([1.0, LARGEST_SCALE], (n_scales(n_joints, n_frequencies), 1))
     bounds[N_KINDS + N_OF_DRIVE - 2 : N_KINDS + N_OF_DRIVE] = SMALLEST_SCALE, 1.0
+    if n_frequencies:
+        bounds[-1] = SMALLEST_SCALE, LARGEST_SCALE
     return bounds
 
 
-def scale_groups(n_joints: int) -> IndexArray:
+def scale_groups(n_joints: int, n_frequencies: int = 0) -> IndexArray:
     """
     Return the index (P,) of the scale of each parameter.
 
@@ -104,4 +121,5 @@ def scale_groups(n_joints: int) -> IndexArray:
     joints[:, :N_SPEEDS] = of_joint
     joints[:, N_SPEEDS:N_PLAIN] = N_KINDS + N_OF_DRIVE + np.arange(n_joints)[:, None]
     joints[:, N_PLAIN], joints[:, N_PLAIN + 1 :] = load, waves
-    return np.concatenate([bodies, motors, joints.ravel()])
+    potential = np.full(2 * n_frequencies, n_scales(n_joints))
+    return np.concatenate([bodies, motors, joints.ravel(), potential])

@@ -21,6 +21,7 @@ deviations of parameters are the usual ones within a factor of e.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -31,7 +32,7 @@ from ilr_dynamics.blas_threads import one_blas_thread
 from ilr_dynamics.regression.shared.matern import correlation_and_slope
 from ilr_dynamics.robot.residual_correlation import ResidualCorrelation
 
-__all__ = ["JointTorques", "TorqueEvidence", "most_probable"]
+__all__ = ["Found", "JointTorques", "TorqueEvidence", "most_probable"]
 
 # Bounds of the lengths, rad and rad/s: from the ripple of a gear to all that an arm can reach.
 POSITION_LENGTHS, VELOCITY_LENGTHS = (0.01, 10.0), (0.03, 50.0)
@@ -74,6 +75,26 @@ class JointTorques:
     informative: FloatArray
 
 
+class Found(NamedTuple):
+    """
+    What makes torques most probable.
+
+    Attributes
+    ----------
+    correlation : ResidualCorrelation
+        Of the residuals.
+    scales : ndarray of shape (G,)
+        Of the prior of the parameters.
+    log_probability : float
+        Log of marginal likelihood times prior, but for a constant; minus infinity of a search that
+        failed.
+    """
+
+    correlation: ResidualCorrelation
+    scales: FloatArray
+    log_probability: float
+
+
 @one_blas_thread
 def most_probable(
     states: FloatArray,
@@ -81,7 +102,7 @@ def most_probable(
     correlation: ResidualCorrelation,
     scales: FloatArray,
     scale_bounds: FloatArray,
-) -> tuple[ResidualCorrelation, FloatArray]:
+) -> Found:
     """
     Return the most probable correlation and scales of the prior given torques at n states.
 
@@ -115,10 +136,10 @@ def most_probable(
         search, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
     )
     if not np.isfinite(found.fun):
-        return correlation, scales
+        return Found(correlation, scales, -np.inf)
     lengths = np.exp(found.x[:2])
     of_search = ResidualCorrelation(float(lengths[0]), float(lengths[1]), _share(found.x[2]))
-    return of_search, np.exp(found.x[N_OF_CORRELATION + n_joints :])
+    return Found(of_search, np.exp(found.x[N_OF_CORRELATION + n_joints :]), -float(found.fun))
 
 
 class TorqueEvidence:
