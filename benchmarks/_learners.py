@@ -33,7 +33,6 @@ from ilr_dynamics.robot.dynamics_regressor import (
     N_INERTIAL,
     N_OF_JOINT,
     N_PLAIN,
-    DynamicsRegressor,
     n_columns,
     n_parameters,
     parameter_indices,
@@ -155,9 +154,7 @@ class Identified:
     def __init__(self, arm: Arm) -> None:
         start = IdentifiedDynamics.from_description(arm.description)
         n = start.n_joints
-        self._regressor = DynamicsRegressor(
-            start.placements, start.axes, start.gravity, start.motors, start.inertial_prior
-        )
+        self._regressor = start.regressor
         self._indices = parameter_indices(n)[:, : n_columns(n) - N_OF_JOINT + N_PLAIN]
         n_plain = self._indices.shape[1]
         self._guess = np.zeros(n_parameters(n))

@@ -23,15 +23,21 @@ from ilr_dynamics.robot.dynamics_regressor import n_columns, n_parameters
 from ilr_dynamics.robot.parameter_doubt import HeldOut, held_out_density
 from ilr_dynamics.robot.parameter_prior import parameter_prior, scale_bounds, scale_groups
 from ilr_dynamics.robot.representative_samples import N_KEPT, N_SEARCHED, RepresentativeSamples
-from ilr_dynamics.robot.torque_evidence import JointTorques, most_probable
+from ilr_dynamics.robot.torque_evidence import (
+    Hypothesis,
+    JointTorques,
+    log_probability,
+    most_probable,
+)
 from ilr_dynamics.robot.unknown_potential import potential_frequencies
 
 __all__ = ["most_probable_arm"]
 
 # Log odds, beforehand, that nothing of which the description does not tell pulls at the arm.
 LOG_ODDS_OF_NONE = float(np.log(100.0))
-# Scale from which that of a potential is searched.
-FIRST_SCALE = 1.0
+# Scale of a potential, and share of the torques' variance that is the residual's, from which they
+# are searched.
+FIRST_SCALE, FIRST_SHARE = 1.0, 0.1
 
 Arm = TypeVar("Arm", bound=DynamicsKnowledge)
 
@@ -47,16 +53,26 @@ def most_probable_arm(known: Arm, samples: RepresentativeSamples) -> Arm:
     samples : RepresentativeSamples
         Those that stand for all, known ones and new ones.
     """
-    free, evidence_of_free = _searched(without_potential(known), samples)
-    start = known if len(known.frequencies) else with_potential(free)
-    pulled, evidence_of_pulled = _searched(start, samples)
-    if evidence_of_pulled - evidence_of_free < LOG_ODDS_OF_NONE:
+    few, n = samples.thinned(N_SEARCHED), known.n_joints
+    free = without_potential(known)
+    first = Hypothesis(free.correlation, free.prior_scales, np.full(n, FIRST_SHARE))
+    of_free, evidence = most_probable(few.states, _torques(free, few), first, scale_bounds(n))
+    free = _with(free, of_free)
+    pulled = known if len(known.frequencies) else with_potential(free)
+    first = of_free._replace(scales=np.append(of_free.scales, pulled.prior_scales[-1]))
+    torques = _torques(pulled, few)
+    # A search takes a third of the time of learning: only if a potential does no harm by itself.
+    if log_probability(few.states, torques, first) < evidence:
         return free
-    held_out = samples.thinned(N_KEPT)
+    bounds = scale_bounds(n, len(pulled.frequencies))
+    of_pulled, evidence_of_pulled = most_probable(few.states, torques, first, bounds)
+    if evidence_of_pulled - evidence < LOG_ODDS_OF_NONE:
+        return free
+    pulled, held_out = _with(pulled, of_pulled), samples.thinned(N_KEPT)
     # Both are judged by the same samples; the arm without potential counts fewer as independent.
     counted = _weights(free, held_out)
-    of_free, of_pulled = (_density(arm, held_out, counted) for arm in (free, pulled))
-    return pulled if of_pulled > of_free else free
+    is_better = _density(pulled, held_out, counted) > _density(free, held_out, counted)
+    return pulled if is_better else free
 
 
 def with_potential(known: Arm) -> Arm:
@@ -107,25 +123,25 @@ def without_potential(known: Arm) -> Arm:
     )
 
 
-def _searched(known: Arm, samples: RepresentativeSamples) -> tuple[Arm, float]:
-    """Most probable correlation and scales of the prior, and the log of their probability."""
-    few, n, m = samples.thinned(N_SEARCHED), known.n_joints, len(known.frequencies)
+def _with(known: Arm, hypothesis: Hypothesis) -> Arm:
+    return replace(known, correlation=hypothesis.correlation, prior_scales=hypothesis.scales)
+
+
+def _torques(known: DynamicsKnowledge, samples: RepresentativeSamples) -> list[JointTorques]:
+    """Torques of each joint, and what is known of them before they are measured."""
     unit = np.ones_like(known.prior_scales)
     mean, precision = parameter_prior(known.inertial_prior, unit, known.frequencies)
-    columns, informative = known.regressor(few.X), known.informative_share(few.X)
-    groups, torques = scale_groups(n, m), []
+    groups = scale_groups(known.n_joints, len(known.frequencies))
+    columns, informative = known.regressor(samples.X), known.informative_share(samples.X)
+    torques = []
     # Sums that overflow are reported when the parameters are solved for.
     with np.errstate(over="ignore", invalid="ignore"):
         for joint, own in enumerate(known.regressor.indices):
             phi = columns[:, joint]
-            deviation = few.Y[:, joint] - phi @ mean[own]
+            deviation = samples.Y[:, joint] - phi @ mean[own]
             scaled = phi / np.sqrt(precision[own])
             torques.append(JointTorques(deviation, scaled, groups[own], informative[:, joint]))
-        found = most_probable(
-            few.states, torques, known.correlation, known.prior_scales, scale_bounds(n, m)
-        )
-    arm = replace(known, correlation=found.correlation, prior_scales=found.scales)
-    return arm, found.log_probability
+    return torques
 
 
 def _weights(known: DynamicsKnowledge, samples: RepresentativeSamples) -> FloatArray:

@@ -13,10 +13,11 @@ Regressor of inverse dynamics: torques are linear in parameters of bodies, rotor
 with the regressor R, as Pinocchio has it, of the ten inertial parameters of each body, the rows
 g_k of the joint-to-motor matrix, scaled to length one, and a few functions P of each joint's own
 position for cables and errors of the gravity model. U is an unknown potential, as of hoses, if
-the arm has one (`unknown_potential`). Friction acts at the motors as well as in the joints: in a differential two motors drive two joints, and friction per joint cannot describe their
-coupling. In the joints it also depends on the load, which is the torque tau_0 of the published
-bodies (Hamon, Gautier and Garrec, 2010), and on the position, with a whole number of periods per
-turn, because of bearings, gears and cables that are not quite round.
+the arm has one (`unknown_potential`). Friction acts at the motors as well as in the joints: in a
+differential two motors drive two joints, and friction per joint cannot describe their coupling. In
+the joints it also depends on the load, which is the torque tau_0 of the published bodies (Hamon,
+Gautier and Garrec, 2010), and on the position, with a whole number of periods per turn, because of
+bearings, gears and cables that are not quite round.
 
 Effects in one joint have columns in that joint's torque only: a parameter has no column where the
 torque does not depend on it.

@@ -21,7 +21,7 @@ deviations of parameters are the usual ones within a factor of e.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import scipy
@@ -32,7 +32,7 @@ from ilr_dynamics.blas_threads import one_blas_thread
 from ilr_dynamics.regression.shared.matern import correlation_and_slope
 from ilr_dynamics.robot.residual_correlation import ResidualCorrelation
 
-__all__ = ["Found", "JointTorques", "TorqueEvidence", "most_probable"]
+__all__ = ["Hypothesis", "JointTorques", "TorqueEvidence", "log_probability", "most_probable"]
 
 # Bounds of the lengths, rad and rad/s: from the ripple of a gear to all that an arm can reach.
 POSITION_LENGTHS, VELOCITY_LENGTHS = (0.01, 10.0), (0.03, 50.0)
@@ -75,9 +75,9 @@ class JointTorques:
     informative: FloatArray
 
 
-class Found(NamedTuple):
+class Hypothesis(NamedTuple):
     """
-    What makes torques most probable.
+    What torques come from, but for the parameters.
 
     Attributes
     ----------
@@ -85,26 +85,46 @@ class Found(NamedTuple):
         Of the residuals.
     scales : ndarray of shape (G,)
         Of the prior of the parameters.
-    log_probability : float
-        Log of marginal likelihood times prior, but for a constant; minus infinity of a search that
-        failed.
+    variance_shares : ndarray of shape (d,)
+        Variance of each joint's residual, as a share of that of its torques about the prior.
     """
 
     correlation: ResidualCorrelation
     scales: FloatArray
-    log_probability: float
+    variance_shares: FloatArray
+
+    @property
+    def logarithms(self) -> FloatArray:
+        """Logarithms (3 + d + G,) in the order of `TorqueEvidence`."""
+        of_others = np.log(np.concatenate([self.variance_shares, self.scales]))
+        return np.append(_logarithms(self.correlation), of_others)
+
+    @classmethod
+    def of_logarithms(cls, logarithms: FloatArray, n_joints: int) -> Self:
+        """Make one of `logarithms`."""
+        position, velocity = np.exp(logarithms[:2]).tolist()
+        shares, scales = np.split(np.exp(logarithms[N_OF_CORRELATION:]), [n_joints])
+        correlation = ResidualCorrelation(position, velocity, _share(logarithms[2]))
+        return cls(correlation, scales, shares)
+
+
+@one_blas_thread
+def log_probability(
+    states: FloatArray, torques: list[JointTorques], hypothesis: Hypothesis
+) -> float:
+    """Log of marginal likelihood times prior of a hypothesis, but for a constant."""
+    return -TorqueEvidence(states, torques, len(hypothesis.scales))(hypothesis.logarithms)[0]
 
 
 @one_blas_thread
 def most_probable(
     states: FloatArray,
     torques: list[JointTorques],
-    correlation: ResidualCorrelation,
-    scales: FloatArray,
+    start: Hypothesis,
     scale_bounds: FloatArray,
-) -> Found:
+) -> tuple[Hypothesis, float]:
     """
-    Return the most probable correlation and scales of the prior given torques at n states.
+    Return the most probable hypothesis given torques at n states, and its `log_probability`.
 
     Parameters
     ----------
@@ -112,18 +132,13 @@ def most_probable(
         Positions and velocities [q, qd], rad and rad/s.
     torques : list of JointTorques
         Those of each joint.
-    correlation : ResidualCorrelation
-        From where the search starts; returned, with `scales`, if it fails.
-    scales : ndarray of shape (G,)
-        From where that of the scales starts.
+    start : Hypothesis
+        From where the search starts; returned if it fails.
     scale_bounds : ndarray of shape (G, 2)
-        Their lower and upper bounds.
+        Lower and upper bounds of the scales.
     """
     n_joints = len(torques)
-    search = TorqueEvidence(states, torques, len(scales))
-    start = np.concatenate(
-        [_logarithms(correlation), np.full(n_joints, np.log(0.1)), np.log(scales)]
-    )
+    search = TorqueEvidence(states, torques, len(start.scales))
     bounds = [
         tuple(np.log(POSITION_LENGTHS)),
         tuple(np.log(VELOCITY_LENGTHS)),
@@ -133,13 +148,11 @@ def most_probable(
     ]
     options = {"maxiter": ITERATIONS, "ftol": TOLERANCE}
     found = scipy.optimize.minimize(
-        search, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
+        search, start.logarithms, jac=True, method="L-BFGS-B", bounds=bounds, options=options
     )
     if not np.isfinite(found.fun):
-        return Found(correlation, scales, -np.inf)
-    lengths = np.exp(found.x[:2])
-    of_search = ResidualCorrelation(float(lengths[0]), float(lengths[1]), _share(found.x[2]))
-    return Found(of_search, np.exp(found.x[N_OF_CORRELATION + n_joints :]), -float(found.fun))
+        return start, -np.inf
+    return Hypothesis.of_logarithms(found.x, n_joints), -float(found.fun)
 
 
 class TorqueEvidence:

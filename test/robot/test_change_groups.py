@@ -5,7 +5,6 @@ from identification import motion
 
 from ilr_dynamics.robot.change_groups import change_groups
 from ilr_dynamics.robot.dynamics_regressor import (
-    DynamicsRegressor,
     n_parameters,
     parameter_indices,
 )
@@ -39,10 +38,7 @@ def test_friction_may_change_as_a_whole(arm):
 
 def test_a_group_acts_on_its_own_joints_and_no_others(arm):
     start = IdentifiedDynamics.from_description(arm)
-    regressor = DynamicsRegressor(
-        start.placements, start.axes, start.gravity, start.motors, start.inertial_prior
-    )
-    columns = regressor(motion(arm.n_joints, 50, 0))
+    columns = start.regressor(motion(arm.n_joints, 50, 0))
     for group in groups_of(start):
         moved = np.zeros_like(start.parameters)
         moved[group.parameters] = np.random.default_rng(1).normal(size=group.parameters.size)

@@ -8,7 +8,7 @@ import pinocchio
 import pytest
 
 from ilr_dynamics.robot.description import load_description
-from ilr_dynamics.robot.dynamics_regressor import DynamicsRegressor, n_columns
+from ilr_dynamics.robot.dynamics_regressor import n_columns
 from ilr_dynamics.robot.dynamics_terms import FRICTION_SPEEDS, N_WAVES, SIGN_SPEED
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 
@@ -20,13 +20,7 @@ def dynamics(request):
 
 @pytest.fixture(scope="module")
 def regressor(dynamics):
-    return DynamicsRegressor(
-        dynamics.placements,
-        dynamics.axes,
-        dynamics.gravity,
-        dynamics.motors,
-        dynamics.inertial_prior,
-    )
+    return dynamics.regressor
 
 
 @pytest.fixture(scope="module")

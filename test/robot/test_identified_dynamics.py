@@ -10,7 +10,6 @@ from ilr_dynamics.exceptions import InvalidDataError
 from ilr_dynamics.regression import ILR
 from ilr_dynamics.robot.dynamics_regressor import (
     N_OF_JOINT,
-    DynamicsRegressor,
     n_columns,
     n_parameters,
     parameter_indices,
@@ -33,10 +32,8 @@ def test_before_any_data_it_is_the_descriptions_rigid_body(arm):
 def test_before_any_data_the_doubt_is_that_of_the_prior(arm):
     start = IdentifiedDynamics.from_description(arm)
     X = motion(arm.n_joints, 20, 0)
-    _, precision = parameter_prior(start.inertial_prior, start.prior_scales)
-    columns = DynamicsRegressor(
-        start.placements, start.axes, start.gravity, start.motors, start.inertial_prior
-    )(X)
+    _, precision = parameter_prior(start.inertial_prior, start.prior_scales, start.frequencies)
+    columns = start.regressor(X)
     variance = 1.0 / precision[parameter_indices(arm.n_joints)]
     np.testing.assert_allclose(
         start.predict(X).doubt, np.einsum("tjp,jp->tj", columns**2, variance), rtol=1e-9
