@@ -17,6 +17,7 @@ from ilr_dynamics.robot.dynamics_regressor import (
     N_INERTIAL,
     N_OF_MOTOR,
     N_PLAIN,
+    n_columns,
     n_parameters,
 )
 from ilr_dynamics.robot.dynamics_terms import N_SPEEDS
@@ -107,6 +108,11 @@ class ArmExport:
         n = self.n_joints
         return parameters[(N_INERTIAL + N_OF_MOTOR) * n : n_parameters(n)].reshape(n, -1)
 
+    def potential(self, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Parts (m,) of the cosines and of the sines of the unknown potential, Nm."""
+        cosines, sines = np.split(parameters[n_parameters(self.n_joints) :], 2)
+        return cosines, sines
+
     @cached_property
     def mass_distributions(self) -> list[MassDistribution]:
         """Mass, centre and inertia of the body that moves with each joint."""
@@ -143,7 +149,8 @@ class ArmExport:
         if len(X):
             # The columns of friction by load and by position hold the sign of the velocity.
             n = self.n_joints
-            columns = self.dynamics.regressor(X)[:, :, -(own.shape[1] - N_PLAIN) :]
+            last = n_columns(n)
+            columns = self.dynamics.regressor(X)[:, :, last - (own.shape[1] - N_PLAIN) : last]
             sign = np.sign(X[:, n : 2 * n])
             level = level + np.mean(np.einsum("mjc,jc->mj", columns, own[:, N_PLAIN:]) * sign, 0)
         return np.maximum(level, 0.0)

@@ -3,11 +3,12 @@
 """
 What torques tell of an arm before its parameters: correlation, scales, a potential or none.
 
-That an unknown potential pulls at an arm (`unknown_potential`) is believed if two things say so.
-The evidence of the torques has to ask for it (`torque_evidence`). That alone would not do: on a
-motion that passes each posture in one direction only, as an eight does, a potential imitates
-friction that depends on the posture, and errs elsewhere. So the arm with it also has to predict
-postures that are held out better than the arm without (`held_out_density`).
+That an unknown potential pulls at an arm (`unknown_potential`) is believed if the arm predicts
+torques at postures that are held out better with it than without, all else being the same. The
+evidence of the torques (`torque_evidence`) does not tell: a residual that stays alike over long
+distances explains them as well as a potential does, and predicts nothing; and on a motion that
+passes each posture in one direction only, as an eight does, a potential imitates friction that
+depends on the posture, and errs elsewhere.
 """
 
 from __future__ import annotations
@@ -20,16 +21,17 @@ import numpy as np
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.robot.dynamics_knowledge import DynamicsKnowledge
 from ilr_dynamics.robot.dynamics_regressor import n_columns, n_parameters
-from ilr_dynamics.robot.parameter_doubt import HeldOut, held_out_density
-from ilr_dynamics.robot.parameter_prior import parameter_prior, scale_bounds, scale_groups
-from ilr_dynamics.robot.representative_samples import N_KEPT, N_SEARCHED, RepresentativeSamples
-from ilr_dynamics.robot.torque_evidence import (
-    Hypothesis,
-    JointTorques,
-    log_probability,
-    most_probable,
+from ilr_dynamics.robot.parameter_doubt import HeldOut, parameter_doubt
+from ilr_dynamics.robot.parameter_prior import (
+    POTENTIAL_STD,
+    parameter_prior,
+    scale_bounds,
+    scale_groups,
 )
-from ilr_dynamics.robot.unknown_potential import potential_frequencies
+from ilr_dynamics.robot.representative_samples import N_KEPT, N_SEARCHED, RepresentativeSamples
+from ilr_dynamics.robot.residual_correlation import ResidualCorrelation
+from ilr_dynamics.robot.torque_evidence import Hypothesis, JointTorques, most_probable
+from ilr_dynamics.robot.unknown_potential import LENGTH, potential_frequencies
 
 __all__ = ["most_probable_arm"]
 
@@ -38,6 +40,11 @@ LOG_ODDS_OF_NONE = float(np.log(100.0))
 # Scale of a potential, and share of the torques' variance that is the residual's, from which they
 # are searched.
 FIRST_SCALE, FIRST_SHARE = 1.0, 0.1
+# Longest position length of what neither the terms nor a potential describe, rad: what stays alike
+# over more is the potential's, which predicts it.
+LONGEST_BESIDE = 0.25 * LENGTH
+# Samples of a search that only tells whether there is a potential: an eighth of its time.
+N_TRIED = N_SEARCHED // 2
 
 Arm = TypeVar("Arm", bound=DynamicsKnowledge)
 
@@ -54,25 +61,20 @@ def most_probable_arm(known: Arm, samples: RepresentativeSamples) -> Arm:
         Those that stand for all, known ones and new ones.
     """
     few, n = samples.thinned(N_SEARCHED), known.n_joints
+    shares = np.full(n, FIRST_SHARE)
     free = without_potential(known)
-    first = Hypothesis(free.correlation, free.prior_scales, np.full(n, FIRST_SHARE))
-    of_free, evidence = most_probable(few.states, _torques(free, few), first, scale_bounds(n))
-    free = _with(free, of_free)
+    free, _ = _searched(free, few, Hypothesis(free.correlation, free.prior_scales, shares))
     pulled = known if len(known.frequencies) else with_potential(free)
-    first = of_free._replace(scales=np.append(of_free.scales, pulled.prior_scales[-1]))
-    torques = _torques(pulled, few)
-    # A search takes a third of the time of learning: only if a potential does no harm by itself.
-    if log_probability(few.states, torques, first) < evidence:
+    first = Hypothesis(ResidualCorrelation(), pulled.prior_scales, shares)
+    pulled, found = _searched(pulled, samples.thinned(N_TRIED), first, LONGEST_BESIDE)
+    noise = found.variance_shares * _mean_squares(pulled, few)
+    if (POTENTIAL_STD * found.scales[-1]) ** 2 < np.mean(noise):
         return free
-    bounds = scale_bounds(n, len(pulled.frequencies))
-    of_pulled, evidence_of_pulled = most_probable(few.states, torques, first, bounds)
-    if evidence_of_pulled - evidence < LOG_ODDS_OF_NONE:
+    judged, held_out = (pulled, without_potential(pulled)), samples.thinned(N_KEPT)
+    of_pulled, of_same_without = (_held_out_density(arm, held_out) for arm in judged)
+    if of_pulled - of_same_without < LOG_ODDS_OF_NONE:
         return free
-    pulled, held_out = _with(pulled, of_pulled), samples.thinned(N_KEPT)
-    # Both are judged by the same samples; the arm without potential counts fewer as independent.
-    counted = _weights(free, held_out)
-    is_better = _density(pulled, held_out, counted) > _density(free, held_out, counted)
-    return pulled if is_better else free
+    return _searched(pulled, few, found, LONGEST_BESIDE)[0]
 
 
 def with_potential(known: Arm) -> Arm:
@@ -123,8 +125,18 @@ def without_potential(known: Arm) -> Arm:
     )
 
 
-def _with(known: Arm, hypothesis: Hypothesis) -> Arm:
-    return replace(known, correlation=hypothesis.correlation, prior_scales=hypothesis.scales)
+def _searched(
+    known: Arm, samples: RepresentativeSamples, first: Hypothesis, *longest: float
+) -> tuple[Arm, Hypothesis]:
+    """What is known with the most probable hypothesis, and that."""
+    bounds = scale_bounds(known.n_joints, len(known.frequencies))
+    found = most_probable(samples.states, _torques(known, samples), first, bounds, *longest)
+    return replace(known, correlation=found.correlation, prior_scales=found.scales), found
+
+
+def _mean_squares(known: DynamicsKnowledge, samples: RepresentativeSamples) -> FloatArray:
+    """Mean squares (n,) of the torques about the prior, Nm^2."""
+    return np.array([np.mean(of_joint.deviation**2) for of_joint in _torques(known, samples)])
 
 
 def _torques(known: DynamicsKnowledge, samples: RepresentativeSamples) -> list[JointTorques]:
@@ -144,18 +156,13 @@ def _torques(known: DynamicsKnowledge, samples: RepresentativeSamples) -> list[J
     return torques
 
 
-def _weights(known: DynamicsKnowledge, samples: RepresentativeSamples) -> FloatArray:
-    """Independent samples (m, n) that each torque counts as."""
+def _held_out_density(known: DynamicsKnowledge, samples: RepresentativeSamples) -> float:
+    """Log density of torques at postures that are held out, nats."""
     weighed = samples.weighed(known.correlation)
-    return (weighed.mass * weighed.worth)[:, None] * known.informative_share(samples.X)
-
-
-def _density(
-    known: DynamicsKnowledge, samples: RepresentativeSamples, counted: FloatArray
-) -> float:
-    """Log density of torques where they are held out, nats."""
-    n = known.n_joints
-    known_samples = HeldOut(
-        known.regressor(samples.X), samples.X[:, :n], samples.Y, _weights(known, samples)
+    held_out = HeldOut(
+        columns=known.regressor(samples.X),
+        positions=samples.X[:, : known.n_joints],
+        torques=samples.Y,
+        weights=(weighed.mass * weighed.worth)[:, None] * known.informative_share(samples.X),
     )
-    return held_out_density(known_samples, known.posterior_of, counted)
+    return parameter_doubt(held_out, known.posterior_of).log_density

@@ -313,9 +313,9 @@ class DynamicsKnowledge:
             positions=kept.X[:, :n],
             torques=kept.Y,
             weights=(kept.mass * kept.worth)[:, None] * slipping_share(velocity),
+            noise=self.noise.variance(velocity),
         )
-        noise = self.noise.variance(velocity)
-        doubt = parameter_doubt(samples, self.posterior_of, noise)
+        doubt = parameter_doubt(samples, self.posterior_of).factor
         return replace(posterior, covariance=doubt**2 * posterior.covariance)
 
     def posterior_of(

@@ -23,7 +23,7 @@ from ilr_dynamics.robot.dynamics_terms import (
 
 __all__ = ["exported_yaml"]
 
-FORMAT = "identified arm, version 1"
+FORMAT = "identified arm, version 2"
 _INERTIA = ("xx", "xy", "yy", "xz", "yz", "zz")
 _POSITION_TERMS = ("constant", "linear", "quadratic", "sine", "cosine")
 
@@ -57,6 +57,7 @@ def exported_yaml(arm: ArmExport, note: str, errors: Mapping[str, FloatArray]) -
         "friction_speeds": list(FRICTION_SPEEDS),
         "sign_speed": SIGN_SPEED,
         "joint_effects": _joints(arm),
+        "potential": _potential(arm),
         "torque_errors": {name: _plain(error) for name, error in errors.items()},
     }
     text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=100)
@@ -111,6 +112,18 @@ def _joints(arm: ArmExport) -> dict[str, Any]:
     return {
         joint: {"value": _joint(found[index]), "deviation": _joint(std[index])}
         for index, joint in enumerate(arm.description.joint_names)
+    }
+
+
+def _potential(arm: ArmExport) -> dict[str, Any]:
+    """Frequencies (m, n), 1/rad, and weights of cosines and sines, Nm; none without one."""
+    found, std = arm.potential(arm.parameters), arm.potential(arm.std)
+    return {
+        "frequencies": _plain(arm.dynamics.frequencies),
+        **{
+            key: {"cosines": _plain(values[0]), "sines": _plain(values[1])}
+            for key, values in (("value", found), ("deviation", std))
+        },
     }
 
 

@@ -14,14 +14,15 @@ half is predicted from the other, and the factor b maximizes
 
 over the errors e of all halves, each counted as the independent samples w that it is worth. The
 last term is the prior of b: the uncertainty is right within a factor of e. It decides what few
-samples leave open.
+samples leave open. The maximum itself tells which of two descriptions of an arm holds where
+nothing was learned.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -29,7 +30,7 @@ import scipy
 from ilr_dynamics.arrays import BoolArray, FloatArray
 from ilr_dynamics.robot.parameter_posterior import ParameterPosterior
 
-__all__ = ["HeldOut", "held_out_density", "parameter_doubt"]
+__all__ = ["Doubt", "HeldOut", "parameter_doubt"]
 
 # Main directions of the postures that are halved.
 N_DIRECTIONS = 3
@@ -51,90 +52,70 @@ class HeldOut:
         Joint angles, rad, and torques, Nm.
     weights : ndarray of shape (m, n)
         Independent samples that each torque counts as.
+    noise : ndarray of shape (m, n)
+        Variance of each torque given the parameters, Nm^2; that of each posterior by default.
     """
 
     columns: FloatArray
     positions: FloatArray
     torques: FloatArray
     weights: FloatArray
+    noise: FloatArray | None = None
 
 
-Regression = Callable[[FloatArray, FloatArray, FloatArray], ParameterPosterior]
-"""Posterior from columns, torques and weights of some of the samples."""
-
-
-def parameter_doubt(samples: HeldOut, posterior: Regression, noise: FloatArray) -> float:
+class Doubt(NamedTuple):
     """
-    Return the factor on the standard deviations of the parameters.
+    How far predictions are off where nothing was learned.
+
+    Attributes
+    ----------
+    factor : float
+        On the standard deviations of the parameters.
+    log_density : float
+        Log density of the torques that were held out, with this factor, nats.
+    """
+
+    factor: float
+    log_density: float
+
+
+NO_DOUBT = Doubt(1.0, 0.0)
+"""Of samples that are no regions."""
+
+
+def parameter_doubt(
+    samples: HeldOut,
+    posterior: Callable[[FloatArray, FloatArray, FloatArray], ParameterPosterior],
+) -> Doubt:
+    """
+    Return the doubt of the parameters.
 
     Parameters
     ----------
     samples : HeldOut
     posterior : callable
         Posterior from columns, torques and weights of some of the samples.
-    noise : ndarray of shape (m, n)
-        Variance of each torque given the parameters, Nm^2.
     """
+    if len(samples.positions) < FEWEST_SAMPLES:
+        return NO_DOUBT
     halves = _halves(samples.positions)
+    # None of a single posture.
     if not halves:
-        return 1.0
-    predictions = [_Prediction.of(samples, half, posterior) for half in halves]
-    noises = np.concatenate([noise[half] for half in halves])
-    return _fitted(_joined(predictions), noises, _shares(samples.weights, halves))[0]
-
-
-def held_out_density(samples: HeldOut, posterior: Regression, counted: FloatArray) -> float:
-    """
-    Return the log density of torques in regions that are held out, with the best doubt, nats.
-
-    Parameters
-    ----------
-    samples : HeldOut
-    posterior : callable
-        Posterior from columns, torques and weights of some of the samples.
-    counted : ndarray of shape (m, n)
-        Independent samples that each torque counts as in the density.
-    """
-    halves = _halves(samples.positions)
-    if not halves:
-        return -np.inf
-    predictions = [_Prediction.of(samples, half, posterior) for half in halves]
-    noises = np.concatenate([np.tile(of.noise, (len(of.errors), 1)) for of in predictions])
-    return _fitted(_joined(predictions), noises, _shares(counted, halves))[1]
-
-
-class _Prediction(NamedTuple):
-    """Errors (h, n) of the torques of one half, their variances, and noise (n,) of the other."""
-
-    errors: FloatArray
-    variances: FloatArray
-    noise: FloatArray
-
-    @classmethod
-    def of(cls, samples: HeldOut, half: BoolArray, posterior: Regression) -> Self:
-        known = ~half
+        return NO_DOUBT
+    errors, variances, noises, weights = [], [], [], []
+    for held_out in halves:
+        known = ~held_out
         learned = posterior(samples.columns[known], samples.torques[known], samples.weights[known])
-        columns = samples.columns[half]
-        errors = samples.torques[half] - learned.expected(columns)
-        return cls(errors, learned.variance(columns), learned.noise)
-
-
-def _joined(predictions: list[_Prediction]) -> tuple[FloatArray, FloatArray]:
-    """Squared errors and variances of all halves, one after the other."""
-    errors = np.concatenate([of.errors for of in predictions])
-    return errors**2, np.concatenate([of.variances for of in predictions])
-
-
-def _shares(weights: FloatArray, halves: list[BoolArray]) -> FloatArray:
-    """Weights of all halves: each sample is held out once for each direction."""
-    return np.concatenate([weights[half] for half in halves]) * 2.0 / len(halves)
-
-
-def _fitted(
-    held_out: tuple[FloatArray, FloatArray], noise: FloatArray, counted: FloatArray
-) -> tuple[float, float]:
-    """Most probable doubt, and the log density with it."""
-    squared, doubtful = held_out
+        columns = samples.columns[held_out]
+        errors.append(samples.torques[held_out] - learned.expected(columns))
+        variances.append(learned.variance(columns))
+        of_posterior = np.broadcast_to(learned.noise, errors[-1].shape)
+        noises.append(of_posterior if samples.noise is None else samples.noise[held_out])
+        weights.append(samples.weights[held_out])
+    squared = np.concatenate(errors) ** 2
+    doubtful, noise = np.concatenate(variances), np.concatenate(noises)
+    # Each sample is held out once for each direction.
+    counted = np.concatenate(weights) * 2.0 / len(halves)
 
     def loss(log_doubt: float) -> float:
         variance = np.exp(2.0 * log_doubt) * doubtful + noise
@@ -143,17 +124,11 @@ def _fitted(
 
     bounds = np.log([SMALLEST_DOUBT, LARGEST_DOUBT])
     found = scipy.optimize.minimize_scalar(loss, bounds=bounds, method="bounded")
-    return float(np.exp(found.x)), -float(found.fun)
+    return Doubt(float(np.exp(found.x)), -float(found.fun))
 
 
 def _halves(positions: FloatArray) -> list[BoolArray]:
-    """
-    Both halves of the postures along each main direction, as masks (m,).
-
-    None of few postures, or of a single one.
-    """
-    if len(positions) < FEWEST_SAMPLES:
-        return []
+    """Both halves of the postures along each main direction, as masks (m,)."""
     centred = positions - np.mean(positions, axis=0)
     directions = np.linalg.svd(centred, full_matrices=False)[2][:N_DIRECTIONS]
     halves = []

@@ -32,7 +32,7 @@ from ilr_dynamics.blas_threads import one_blas_thread
 from ilr_dynamics.regression.shared.matern import correlation_and_slope
 from ilr_dynamics.robot.residual_correlation import ResidualCorrelation
 
-__all__ = ["Hypothesis", "JointTorques", "TorqueEvidence", "log_probability", "most_probable"]
+__all__ = ["Hypothesis", "JointTorques", "TorqueEvidence", "most_probable"]
 
 # Bounds of the lengths, rad and rad/s: from the ripple of a gear to all that an arm can reach.
 POSITION_LENGTHS, VELOCITY_LENGTHS = (0.01, 10.0), (0.03, 50.0)
@@ -109,22 +109,15 @@ class Hypothesis(NamedTuple):
 
 
 @one_blas_thread
-def log_probability(
-    states: FloatArray, torques: list[JointTorques], hypothesis: Hypothesis
-) -> float:
-    """Log of marginal likelihood times prior of a hypothesis, but for a constant."""
-    return -TorqueEvidence(states, torques, len(hypothesis.scales))(hypothesis.logarithms)[0]
-
-
-@one_blas_thread
 def most_probable(
     states: FloatArray,
     torques: list[JointTorques],
     start: Hypothesis,
     scale_bounds: FloatArray,
-) -> tuple[Hypothesis, float]:
+    longest: float = POSITION_LENGTHS[1],
+) -> Hypothesis:
     """
-    Return the most probable hypothesis given torques at n states, and its `log_probability`.
+    Return the most probable hypothesis given torques at n states.
 
     Parameters
     ----------
@@ -136,11 +129,13 @@ def most_probable(
         From where the search starts; returned if it fails.
     scale_bounds : ndarray of shape (G, 2)
         Lower and upper bounds of the scales.
+    longest : float
+        Longest position length, rad.
     """
     n_joints = len(torques)
     search = TorqueEvidence(states, torques, len(start.scales))
     bounds = [
-        tuple(np.log(POSITION_LENGTHS)),
+        (np.log(POSITION_LENGTHS[0]), np.log(longest)),
         tuple(np.log(VELOCITY_LENGTHS)),
         SHARE_LOGITS,
         *[tuple(np.log(VARIANCE_SHARES))] * n_joints,
@@ -151,8 +146,8 @@ def most_probable(
         search, start.logarithms, jac=True, method="L-BFGS-B", bounds=bounds, options=options
     )
     if not np.isfinite(found.fun):
-        return start, -np.inf
-    return Hypothesis.of_logarithms(found.x, n_joints), -float(found.fun)
+        return start
+    return Hypothesis.of_logarithms(found.x, n_joints)
 
 
 class TorqueEvidence:

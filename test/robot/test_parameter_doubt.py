@@ -35,11 +35,8 @@ def samples(weight, seed, n=N_SAMPLES, error=1.0):
         positions=generator.normal(size=(n, 1)),
         torques=torques,
         weights=np.full((n, 1), weight),
+        noise=np.full((n, 1), NOISE),
     )
-
-
-def doubt_of(held_out, noise=NOISE):
-    return parameter_doubt(held_out, regression, np.full_like(held_out.torques, noise))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -51,7 +48,7 @@ def test_errors_of_so_many_times_the_uncertainty_give_that_factor(doubt, seed):
     Two halves each show one draw of the parameters' errors: their mean square is known to
     sqrt(2 / (2 C)) of C terms, and the factor to half of that. Here four times as much.
     """
-    found = doubt_of(samples(doubt**2, seed))
+    found = parameter_doubt(samples(doubt**2, seed), regression).factor
     assert found == pytest.approx(doubt, rel=4.0 * 0.5 / sqrt(N_TERMS))
 
 
@@ -59,22 +56,22 @@ def test_errors_of_so_many_times_the_uncertainty_give_that_factor(doubt, seed):
 def test_few_samples_leave_it_at_one(error):
     """All together say 1e-3 of what the prior of the factor does."""
     few = samples(1e-3 / N_SAMPLES, 0, error=error)
-    assert doubt_of(few) == pytest.approx(1.0, abs=0.03)
-    assert doubt_of(samples(1.0, 0, n=19, error=error)) == 1.0
+    assert parameter_doubt(few, regression).factor == pytest.approx(1.0, abs=0.03)
+    assert parameter_doubt(samples(1.0, 0, n=19, error=error), regression).factor == 1.0
 
 
 def test_samples_of_one_posture_show_no_region():
     still = samples(1.0, 0)
     still = replace(still, positions=np.ones_like(still.positions))
-    assert doubt_of(still) == 1.0
+    assert parameter_doubt(still, regression).factor == 1.0
 
 
 def test_it_stays_within_bounds():
     wrong = samples(1e8, 0)
-    assert doubt_of(wrong) == pytest.approx(10.0, rel=0.01)
+    assert parameter_doubt(wrong, regression).factor == pytest.approx(10.0, rel=0.01)
     exact = samples(1e-3, 0, error=0.0)
-    exact = replace(exact, weights=exact.weights + 1.0)
-    assert doubt_of(exact, 1e-12) == pytest.approx(0.01, rel=0.2)
+    exact = replace(exact, noise=0.0 * exact.noise + 1e-12, weights=exact.weights + 1.0)
+    assert parameter_doubt(exact, regression).factor == pytest.approx(0.01, rel=0.2)
 
 
 def test_errors_only_between_postures_are_seen_along_any_direction():
@@ -88,9 +85,11 @@ def test_errors_only_between_postures_are_seen_along_any_direction():
     # The first term is all that tells both sides apart, and says opposite things on them.
     columns[:, 0, 0] = 1.0
     torques = known.torques + 3.0 * np.sign(positions[:, 1:])
-    plain = doubt_of(replace(known, columns=columns, positions=positions))
+    plain = parameter_doubt(
+        replace(known, columns=columns, positions=positions), regression
+    ).factor
     torn = replace(known, columns=columns, positions=positions, torques=torques)
-    assert doubt_of(torn) > 2.0 * plain
+    assert parameter_doubt(torn, regression).factor > 2.0 * plain
 
 
 def test_order_and_units_of_the_samples_make_no_difference():
@@ -99,7 +98,7 @@ def test_order_and_units_of_the_samples_make_no_difference():
     turned = HeldOut(
         **{name: getattr(given, name)[order] for name in HeldOut.__dataclass_fields__}
     )
-    found = doubt_of(given)
-    assert doubt_of(turned) == pytest.approx(found, rel=1e-4)
+    found = parameter_doubt(given, regression).factor
+    assert parameter_doubt(turned, regression).factor == pytest.approx(found, rel=1e-4)
     farther = replace(given, positions=100.0 * given.positions + 7.0)
-    assert doubt_of(farther) == pytest.approx(found, rel=1e-4)
+    assert parameter_doubt(farther, regression).factor == pytest.approx(found, rel=1e-4)

@@ -15,6 +15,7 @@ from ilr_dynamics.robot.residual_correlation import ResidualCorrelation
 from ilr_dynamics.robot.torque_evidence import (
     JITTER,
     LEAST_NOISE,
+    Hypothesis,
     JointTorques,
     TorqueEvidence,
     most_probable,
@@ -58,7 +59,11 @@ def nothing_known(n):
 
 def found_of(X, torques):
     """Correlation found from the usual one on, with one scale for all terms."""
-    return most_probable(X, torques, ResidualCorrelation(), AS_DESCRIBED, ANY)[0]
+    return most_probable(X, torques, first(len(torques), AS_DESCRIBED), ANY).correlation
+
+
+def first(n_joints, scales):
+    return Hypothesis(ResidualCorrelation(), scales, np.full(n_joints, 0.1))
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +89,12 @@ def test_it_is_that_of_the_normal_distribution(problem):
         assert search(at)[0] == pytest.approx(expected, rel=1e-9)
 
 
+def test_a_hypothesis_is_that_of_its_logarithms(problem):
+    _, _, parameters = problem
+    found = Hypothesis.of_logarithms(parameters, 2).logarithms
+    np.testing.assert_allclose(found, parameters, rtol=1e-12)
+
+
 def test_gradient_is_that_of_finite_differences(problem):
     X, torques, parameters = problem
     search, step = TorqueEvidence(X, torques, 2), 1e-5
@@ -106,7 +117,8 @@ def test_scales_of_the_prior_are_found(seed):
     """
     X, scales, n_joints, n_terms = states(120, 1, 30 + seed), np.array([20.0, 0.02, 1.0]), 6, 8
     torques = drawn(X, (0.1, 0.4), 0.8, n_joints, 40 + seed, scales, n_terms)
-    _, found = most_probable(X, torques, ResidualCorrelation(), np.ones(3), np.tile(ANY, (3, 1)))
+    start = first(n_joints, np.ones(3))
+    found = most_probable(X, torques, start, np.tile(ANY, (3, 1))).scales
     spread = 1.0 / sqrt(2.0 * n_joints * n_terms)
     # The prior pulls by log(20) times the variance; four deviations for chance.
     assert np.abs(log(found[0] / 20.0)) < 4.0 * spread + log(20.0) * spread**2
@@ -193,12 +205,11 @@ def test_numbers_that_overflow_leave_all_as_it_was(problem, part, value):
     X, (torque, _), _ = problem
     wrong = getattr(torque, part).copy()
     wrong[0] = value
-    before = ResidualCorrelation(0.2, 0.7, 0.5), np.array([0.5, 2.0])
+    before = Hypothesis(ResidualCorrelation(0.2, 0.7, 0.5), np.array([0.5, 2.0]), np.full(1, 0.1))
     bounds = np.tile(ANY, (2, 1))
     with np.errstate(over="ignore", invalid="ignore"):
-        found = most_probable(X, [replace(torque, **{part: wrong})], *before, bounds)
-    assert found[0] == before[0]
-    np.testing.assert_array_equal(found[1], before[1])
+        found = most_probable(X, [replace(torque, **{part: wrong})], before, bounds)
+    assert found is before
 
 
 def test_one_state_without_any_torque_is_no_failure():
