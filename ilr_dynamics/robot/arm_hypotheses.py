@@ -4,11 +4,12 @@
 What torques tell of an arm before its parameters: correlation, scales, a potential or none.
 
 That an unknown potential pulls at an arm (`unknown_potential`) is believed if the arm predicts
-torques at postures that are held out better with it than without, all else being the same. The
-evidence of the torques (`torque_evidence`) does not tell: a residual that stays alike over long
-distances explains them as well as a potential does, and predicts nothing; and on a motion that
-passes each posture in one direction only, as an eight does, a potential imitates friction that
-depends on the posture, and errs elsewhere.
+torques that are held out better with it than without, all else being the same. The evidence of the
+torques (`torque_evidence`) does not tell: a residual that stays alike over long distances explains
+them as well as a potential does, and predicts nothing; and on a motion that passes each posture in
+one direction only, as an eight does, a potential imitates friction that depends on the posture,
+and errs elsewhere. So postures are held out, and directions of motion, and each of these tests has
+to say the same.
 """
 
 from __future__ import annotations
@@ -21,7 +22,12 @@ import numpy as np
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.robot.dynamics_knowledge import DynamicsKnowledge
 from ilr_dynamics.robot.dynamics_regressor import n_columns, n_parameters
-from ilr_dynamics.robot.parameter_doubt import HeldOut, parameter_doubt
+from ilr_dynamics.robot.parameter_doubt import (
+    FEWEST_SAMPLES,
+    HeldOut,
+    held_out_doubt,
+    main_halves,
+)
 from ilr_dynamics.robot.parameter_prior import (
     POTENTIAL_STD,
     parameter_prior,
@@ -70,9 +76,7 @@ def most_probable_arm(known: Arm, samples: RepresentativeSamples) -> Arm:
     noise = found.variance_shares * _mean_squares(pulled, few)
     if (POTENTIAL_STD * found.scales[-1]) ** 2 < np.mean(noise):
         return free
-    judged, held_out = (pulled, without_potential(pulled)), samples.thinned(N_KEPT)
-    of_pulled, of_same_without = (_held_out_density(arm, held_out) for arm in judged)
-    if of_pulled - of_same_without < LOG_ODDS_OF_NONE:
+    if not _predicts_better(pulled, without_potential(pulled), samples.thinned(N_KEPT)):
         return free
     return _searched(pulled, few, found, LONGEST_BESIDE)[0]
 
@@ -156,13 +160,29 @@ def _torques(known: DynamicsKnowledge, samples: RepresentativeSamples) -> list[J
     return torques
 
 
-def _held_out_density(known: DynamicsKnowledge, samples: RepresentativeSamples) -> float:
-    """Log density of torques at postures that are held out, nats."""
+def _predicts_better(
+    pulled: DynamicsKnowledge, free: DynamicsKnowledge, samples: RepresentativeSamples
+) -> bool:
+    """Whether one arm predicts better, whichever postures or directions are held out."""
+    if len(samples.X) < FEWEST_SAMPLES:
+        return False
+    position, velocity, _ = np.split(samples.X, 3, axis=1)
+    of_pulled, of_free = (_held_out(arm, samples) for arm in (pulled, free))
+    halves = [*main_halves(position), *main_halves(velocity)]
+    # The first that does not ends it: a motion that tells nothing takes no time.
+    return bool(halves) and all(
+        held_out_doubt(of_pulled, both, pulled.posterior_of).log_density
+        - held_out_doubt(of_free, both, free.posterior_of).log_density
+        > LOG_ODDS_OF_NONE
+        for both in halves
+    )
+
+
+def _held_out(known: DynamicsKnowledge, samples: RepresentativeSamples) -> HeldOut:
     weighed = samples.weighed(known.correlation)
-    held_out = HeldOut(
+    return HeldOut(
         columns=known.regressor(samples.X),
         positions=samples.X[:, : known.n_joints],
         torques=samples.Y,
         weights=(weighed.mass * weighed.worth)[:, None] * known.informative_share(samples.X),
     )
-    return parameter_doubt(held_out, known.posterior_of).log_density

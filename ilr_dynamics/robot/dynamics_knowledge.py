@@ -315,7 +315,7 @@ class DynamicsKnowledge:
             weights=(kept.mass * kept.worth)[:, None] * slipping_share(velocity),
             noise=self.noise.variance(velocity),
         )
-        doubt = parameter_doubt(samples, self.posterior_of).factor
+        doubt = parameter_doubt(samples, self.posterior_of)
         return replace(posterior, covariance=doubt**2 * posterior.covariance)
 
     def posterior_of(

@@ -30,13 +30,24 @@ import scipy
 from ilr_dynamics.arrays import BoolArray, FloatArray
 from ilr_dynamics.robot.parameter_posterior import ParameterPosterior
 
-__all__ = ["Doubt", "HeldOut", "parameter_doubt"]
+__all__ = [
+    "FEWEST_SAMPLES",
+    "Doubt",
+    "HeldOut",
+    "held_out_doubt",
+    "main_halves",
+    "parameter_doubt",
+]
 
 # Main directions of the postures that are halved.
 N_DIRECTIONS = 3
 # Fewer samples are no region, nor is what is left of them.
 FEWEST_SAMPLES = 20
 SMALLEST_DOUBT, LARGEST_DOUBT = 0.01, 10.0
+
+
+Regression = Callable[[FloatArray, FloatArray, FloatArray], ParameterPosterior]
+"""Posterior from columns, torques and weights of some of the samples."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,16 +90,9 @@ class Doubt(NamedTuple):
     log_density: float
 
 
-NO_DOUBT = Doubt(1.0, 0.0)
-"""Of samples that are no regions."""
-
-
-def parameter_doubt(
-    samples: HeldOut,
-    posterior: Callable[[FloatArray, FloatArray, FloatArray], ParameterPosterior],
-) -> Doubt:
+def parameter_doubt(samples: HeldOut, posterior: Regression) -> float:
     """
-    Return the doubt of the parameters.
+    Return the factor on the standard deviations of the parameters.
 
     Parameters
     ----------
@@ -97,11 +101,24 @@ def parameter_doubt(
         Posterior from columns, torques and weights of some of the samples.
     """
     if len(samples.positions) < FEWEST_SAMPLES:
-        return NO_DOUBT
-    halves = _halves(samples.positions)
+        return 1.0
+    halves = [half for both in main_halves(samples.positions) for half in both]
     # None of a single posture.
-    if not halves:
-        return NO_DOUBT
+    return held_out_doubt(samples, halves, posterior).factor if halves else 1.0
+
+
+def held_out_doubt(samples: HeldOut, halves: list[BoolArray], posterior: Regression) -> Doubt:
+    """
+    Return the doubt with which each half is predicted from all other samples.
+
+    Parameters
+    ----------
+    samples : HeldOut
+    halves : list of ndarray of shape (m,)
+        Masks; each sample is in as many of them as in others.
+    posterior : callable
+        Posterior from columns, torques and weights of some of the samples.
+    """
     errors, variances, noises, weights = [], [], [], []
     for held_out in halves:
         known = ~held_out
@@ -114,7 +131,7 @@ def parameter_doubt(
         weights.append(samples.weights[held_out])
     squared = np.concatenate(errors) ** 2
     doubtful, noise = np.concatenate(variances), np.concatenate(noises)
-    # Each sample is held out once for each direction.
+    # Each sample is held out once for each two halves.
     counted = np.concatenate(weights) * 2.0 / len(halves)
 
     def loss(log_doubt: float) -> float:
@@ -127,12 +144,9 @@ def parameter_doubt(
     return Doubt(float(np.exp(found.x)), -float(found.fun))
 
 
-def _halves(positions: FloatArray) -> list[BoolArray]:
-    """Both halves of the postures along each main direction, as masks (m,)."""
-    centred = positions - np.mean(positions, axis=0)
+def main_halves(points: FloatArray) -> list[list[BoolArray]]:
+    """Both halves of points (m, k) along each main direction in which they differ, as masks."""
+    centred = points - np.mean(points, axis=0)
     directions = np.linalg.svd(centred, full_matrices=False)[2][:N_DIRECTIONS]
-    halves = []
-    for along in (centred @ directions.T).T:
-        upper = along > np.median(along)
-        halves += [half for half in (upper, ~upper) if 0 < np.sum(half) < len(half)]
-    return halves
+    upper = [along > np.median(along) for along in (centred @ directions.T).T]
+    return [[half, ~half] for half in upper if 0 < np.sum(half) < len(half)]
