@@ -23,7 +23,6 @@ from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.robot.dynamics_knowledge import DynamicsKnowledge
 from ilr_dynamics.robot.dynamics_regressor import n_columns, n_parameters
 from ilr_dynamics.robot.parameter_doubt import (
-    FEWEST_SAMPLES,
     HeldOut,
     held_out_doubt,
     main_halves,
@@ -37,7 +36,7 @@ from ilr_dynamics.robot.parameter_prior import (
 from ilr_dynamics.robot.representative_samples import N_KEPT, N_SEARCHED, RepresentativeSamples
 from ilr_dynamics.robot.residual_correlation import ResidualCorrelation
 from ilr_dynamics.robot.torque_evidence import Hypothesis, JointTorques, most_probable
-from ilr_dynamics.robot.unknown_potential import LENGTH, potential_frequencies
+from ilr_dynamics.robot.unknown_potential import LENGTH, N_FREQUENCIES, potential_frequencies
 
 __all__ = ["most_probable_arm"]
 
@@ -49,6 +48,8 @@ FIRST_SCALE, FIRST_SHARE = 1.0, 0.1
 # Longest position length of what neither the terms nor a potential describe, rad: what stays alike
 # over more is the potential's, which predicts it.
 LONGEST_BESIDE = 0.25 * LENGTH
+# Of fewer samples not even either half has as many as a potential has parameters.
+FEWEST_SAMPLES = 4 * N_FREQUENCIES
 # Samples of a search that only tells whether there is a potential: an eighth of its time.
 N_TRIED = N_SEARCHED // 2
 
@@ -70,6 +71,8 @@ def most_probable_arm(known: Arm, samples: RepresentativeSamples) -> Arm:
     shares = np.full(n, FIRST_SHARE)
     free = without_potential(known)
     free, _ = _searched(free, few, Hypothesis(free.correlation, free.prior_scales, shares))
+    if len(samples.X) < FEWEST_SAMPLES:
+        return free
     pulled = known if len(known.frequencies) else with_potential(free)
     first = Hypothesis(ResidualCorrelation(), pulled.prior_scales, shares)
     pulled, found = _searched(pulled, samples.thinned(N_TRIED), first, LONGEST_BESIDE)
@@ -164,8 +167,6 @@ def _predicts_better(
     pulled: DynamicsKnowledge, free: DynamicsKnowledge, samples: RepresentativeSamples
 ) -> bool:
     """Whether one arm predicts better, whichever postures or directions are held out."""
-    if len(samples.X) < FEWEST_SAMPLES:
-        return False
     position, velocity, _ = np.split(samples.X, 3, axis=1)
     of_pulled, of_free = (_held_out(arm, samples) for arm in (pulled, free))
     halves = [*main_halves(position), *main_halves(velocity)]

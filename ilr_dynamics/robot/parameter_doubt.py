@@ -30,14 +30,7 @@ import scipy
 from ilr_dynamics.arrays import BoolArray, FloatArray
 from ilr_dynamics.robot.parameter_posterior import ParameterPosterior
 
-__all__ = [
-    "FEWEST_SAMPLES",
-    "Doubt",
-    "HeldOut",
-    "held_out_doubt",
-    "main_halves",
-    "parameter_doubt",
-]
+__all__ = ["Doubt", "HeldOut", "held_out_doubt", "main_halves", "parameter_doubt"]
 
 # Main directions of the postures that are halved.
 N_DIRECTIONS = 3

@@ -24,7 +24,7 @@ import scipy
 
 from ilr_dynamics.arrays import FloatArray
 
-__all__ = ["potential_frequencies"]
+__all__ = ["LENGTH", "N_FREQUENCIES", "potential_frequencies"]
 
 N_FREQUENCIES = 32
 # Length l over which the pull of a hose stays alike, rad. Of twice and of half of it errors are
