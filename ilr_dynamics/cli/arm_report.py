@@ -25,9 +25,10 @@ from ilr_dynamics.cli.parameter_findings import (
 )
 from ilr_dynamics.cli.shown_text import printable, shown_name
 from ilr_dynamics.cli.workspace_doubt import SURE, UNSURE
+from ilr_dynamics.robot.arm_export import ArmExport
 from ilr_dynamics.robot.friction_curves import FrictionCurves
 
-__all__ = ["show_arm", "show_parameter_changes"]
+__all__ = ["show_arm", "show_parameter_changes", "show_potential"]
 
 TONES = {Known.WELL: Tone.GOOD, Known.PARTLY: Tone.NOTE, Known.HARDLY: Tone.WARNING}
 # Rows of a curve that the table of friction shows: slow, middle and fastest.
@@ -131,6 +132,7 @@ def _show_parameters(report: HtmlReport, arm: ArmFindings) -> None:
         "identified parameters",
         folded=f"All {len(found)} parameters",
     )
+    show_potential(report, arm.identified)
     report.paragraph(
         "Bodies are those that can exist, as the program export writes them; moments and inertias "
         "are about the origin of the joint's frame; ± is one standard deviation."
@@ -196,6 +198,20 @@ def _show_workspace(report: HtmlReport, findings: ModelFindings) -> None:
 
 def _range(low: float, high: float) -> str:
     return f"{low:.2f} to {high:.2f}"
+
+
+def show_potential(report: HtmlReport, identified: ArmExport) -> None:
+    """Say what else pulls at the arm, if the torques tell of it."""
+    if not len(identified.dynamics.frequencies):
+        return
+    torque = identified.potential_torque(identified.dynamics.representatives.X)
+    sizes, names = np.sqrt(np.mean(torque**2, axis=0)), identified.description.joint_names
+    of_joints = zip(names, sizes, strict=True)
+    joints = ", ".join(f"{shown_name(name)} {size:.2g} Nm" for name, size in of_joints)
+    report.paragraph(
+        "Something pulls at the arm of which its description does not tell, as a hose, a cable or "
+        f"a spring does, with a torque (rms over the recorded postures) of {joints}."
+    )
 
 
 def show_parameter_changes(report: HtmlReport, findings: ModelFindings) -> None:

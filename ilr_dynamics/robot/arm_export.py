@@ -113,6 +113,12 @@ class ArmExport:
         cosines, sines = np.split(parameters[n_parameters(self.n_joints) :], 2)
         return cosines, sines
 
+    def potential_torque(self, X: FloatArray) -> FloatArray:
+        """Torque (n_samples, n) of the unknown potential at X (n_samples, 3 n), Nm."""
+        n = self.n_joints
+        weights = self.parameters[n_parameters(n) :]
+        return np.asarray(self.dynamics.regressor(X)[:, :, n_columns(n) :] @ weights)
+
     @cached_property
     def mass_distributions(self) -> list[MassDistribution]:
         """Mass, centre and inertia of the body that moves with each joint."""

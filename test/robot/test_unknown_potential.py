@@ -6,12 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import yaml
 from identification import motion, rigid_torque
 
 from ilr_dynamics.regression import ILR, load_snapshot
+from ilr_dynamics.robot.arm_export import ArmExport
 from ilr_dynamics.robot.arm_hypotheses import with_potential, without_potential
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.dynamics_regressor import n_columns, n_parameters
+from ilr_dynamics.robot.export_yaml import exported_yaml
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 from ilr_dynamics.robot.parameter_prior import parameter_prior
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
@@ -127,7 +130,6 @@ def test_an_arm_that_nothing_pulls_at_has_none(arm, start, rigid, seed):
 
 def test_friction_along_a_closed_motion_is_not_taken_for_one(arm, start, rigid):
     """Each posture is passed in one direction, so that a potential explains it as well."""
-    n = arm.n_joints
     phase = 2.0 * np.pi * np.arange(1500)[:, None] / 300.0
     order, shift = np.array([1.0, 2.0, 1.0, 2.0]), np.array([0.0, 0.5, 1.5, 1.0])
     q = 0.4 * np.sin(order * phase + shift)
@@ -137,7 +139,6 @@ def test_friction_along_a_closed_motion_is_not_taken_for_one(arm, start, rigid):
     Y = rigid_torque(rigid, X) + worn + noise(X, 5)
     learned = start.updated(X, Y, np.ones(len(X)))
     assert not len(learned.frequencies)
-    assert X.shape[1] == 3 * n
 
 
 def test_sums_of_one_that_is_let_go_are_those_without(pulled):
@@ -183,3 +184,17 @@ def test_frequencies_that_do_not_fit_are_refused(pulled):
     for wrong in (arrays["frequencies"][:, :2], np.nan * arrays["frequencies"], np.zeros(3)):
         with pytest.raises(ValueError, match="frequencies"):
             IdentifiedDynamics.from_arrays({**arrays, "frequencies": wrong})
+
+
+def test_it_is_in_the_yaml_of_an_export(arm, pulled):
+    exported = ArmExport.of(pulled, arm)
+    content = yaml.safe_load(exported_yaml(exported, "a note", {}))["potential"]
+    frequencies, X = np.array(content["frequencies"]), postures(arm, 20, 6)
+    phase, value = X[:, : arm.n_joints] @ frequencies.T, content["value"]
+    slopes = np.cos(phase) * value["sines"] - np.sin(phase) * value["cosines"]
+    np.testing.assert_allclose(slopes @ frequencies, exported.potential_torque(X), atol=1e-9)
+    deviations = [*content["deviation"]["cosines"], *content["deviation"]["sines"]]
+    np.testing.assert_array_equal(deviations, pulled.parameter_std[-len(deviations) :])
+    rest = np.append(exported.parameters[: n_parameters(arm.n_joints)], np.zeros(len(deviations)))
+    found = exported.torque(X) - exported.torque(X, rest)
+    np.testing.assert_allclose(found, exported.potential_torque(X), atol=1e-9)
