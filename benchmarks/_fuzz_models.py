@@ -76,6 +76,7 @@ def _two_joints() -> IdentifiedDynamics:
         inertial_prior=np.ones((2, 10)),
         motors=np.eye(2),
         tool=np.zeros(3),
+        frequencies=np.zeros((0, 2)),
         gram=np.zeros((2, size, size)),
         pull=np.zeros((2, size)),
         energy=np.zeros(2),
