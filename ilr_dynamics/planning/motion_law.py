@@ -45,6 +45,9 @@ SHORTEST_WAY = 0.5
 # Peaks of a quintic from rest to rest: of its velocity, in units of distance / duration, and of
 # its acceleration, in those of distance / duration^2.
 PEAK_SPEED, PEAK_ACCELERATION = 15.0 / 8.0, 10.0 / np.sqrt(3.0)
+# A motion may begin at a bound, and what follows a piece moves it by a little less, rad, rad/s and
+# rad/s^2.
+SLACK = 1e-6
 # Share of the bounds that the law uses: the spline overshoots a little.
 FILL = 0.95
 
@@ -96,13 +99,11 @@ class MotionBounds:
     def hold(self, states: FloatArray) -> bool:
         """Whether all states [q, qd, qdd] (m, 3 n_joints) are within the bounds."""
         position, velocity, acceleration = np.split(states, 3, axis=1)
-        # A motion may begin at a bound.
-        slack = 1e-9
         return bool(
-            np.all(position >= self.lower - slack)
-            and np.all(position <= self.upper + slack)
-            and np.all(np.abs(velocity) <= self.velocity)
-            and np.all(np.abs(acceleration) <= self.acceleration)
+            np.all(position >= self.lower - SLACK)
+            and np.all(position <= self.upper + SLACK)
+            and np.all(np.abs(velocity) <= self.velocity + SLACK)
+            and np.all(np.abs(acceleration) <= self.acceleration + SLACK)
         )
 
 

@@ -33,6 +33,9 @@ __all__ = ["N_CANDIDATES", "N_REGION", "MotionPlan", "drawn_states", "plan_motio
 
 # States checked for each waypoint: at 2 rad/s a joint moves by 0.04 rad between two of them.
 CHECKED_PER_STEP = 5
+# Waypoints before a piece with which it is checked, as the spline through all changes there too:
+# by a quarter as much with each waypoint, and by nothing after half of them.
+BEHIND = 30
 # States of the region in which torques should be known, drawn from the law of the motions.
 N_REGION = 200
 N_CANDIDATES = 32
@@ -115,21 +118,21 @@ def plan_motion(
     region = Region.of_states(dynamics, drawn_states(problem.bounds, N_REGION, random))
     knowledge = before = Knowledge.of_model(dynamics, region)
     drawn = _Drawn(problem, n_candidates, random)
-    taken, home = [problem.start[None]], problem.start[None][:0]
+    waypoints, home = problem.start[None], problem.start[None][:0]
     doubt, n_steps, n_left = [knowledge.doubt()], [0], round(duration / STEP)
-    while (found := drawn.best(knowledge, doubt[-1], taken[-1][-1], n_left)) is not None:
+    while (found := drawn.best(knowledge, doubt[-1], waypoints, n_left)) is not None:
         piece, home, knowledge = found
-        taken.append(piece)
+        waypoints = np.concatenate([waypoints, piece])
         n_left -= len(piece)
         n_steps.append(n_steps[-1] + len(piece))
         doubt.append(knowledge.doubt())
         progress(STEP * n_steps[-1] / duration)
-    if len(taken) == 1:
+    if len(waypoints) == 1:
         raise TrajectoryError(
             f"no motion of at most {duration:g} s was found; of {drawn.n_drawn} that were drawn "
             f"{drawn.refusals()}; expected a longer one, a wider reach, or fewer boxes"
         )
-    waypoints = np.concatenate([*taken, home])
+    waypoints = np.concatenate([waypoints, home])
     states = motion_states(waypoints, CHECKED_PER_STEP)
     if broken := problem.broken(states):
         raise TrajectoryError(f"the pieces of the motion keep the {broken}, the whole does not")
@@ -167,41 +170,45 @@ class _Drawn:
         return ", ".join(f"{n} do not keep their {name}" for name, n in self._refused.items())
 
     def best(
-        self, knowledge: Knowledge, doubt: float, start: FloatArray, n_left: int
+        self, knowledge: Knowledge, doubt: float, before: FloatArray, n_left: int
     ) -> tuple[FloatArray, FloatArray, Knowledge] | None:
         """
-        Return a piece from a posture, the way home after it, and what is known then.
+        Return a piece after the waypoints before it, the way home, and what is known then.
 
         None if there is none that takes at most so many steps, with the way home.
         """
         for _ in range(MOST_ROUNDS):
             rated: list[tuple[float, int, FloatArray, Knowledge]] = []
-            for piece in self._round(start, n_left):
-                states = motion_states(np.concatenate([start[None], piece]))
+            for piece in self._round(before, n_left):
+                states = motion_states(np.concatenate([before[-1:], piece]))
                 after = knowledge.after(states, self._problem.sample_rate * STEP)
                 rated.append(((doubt - after.doubt()) / len(piece), len(rated), piece, after))
             for _, _, piece, after in sorted(rated, reverse=True, key=lambda each: each[:2]):
                 home = quintic_way(self._problem.bounds, piece[-1], self._problem.start)
                 if len(piece) + len(home) > n_left:
                     self._refused["duration"] += 1
-                elif self._kept(piece[-1], home):
+                elif self._kept(np.concatenate([before, piece]), home):
                     return piece, home, after
             if not rated and not self._refused.keys() - {"duration"}:
                 return None
         return None
 
-    def _round(self, start: FloatArray, n_left: int) -> list[FloatArray]:
+    def _round(self, before: FloatArray, n_left: int) -> list[FloatArray]:
         """Pieces of a draw that keep what they have to."""
         bounds = self._problem.bounds
-        pieces = [draw_piece(bounds, start, self._random) for _ in range(self._n)]
+        pieces = [draw_piece(bounds, before[-1], self._random) for _ in range(self._n)]
         self.n_drawn += self._n
         short = [piece for piece in pieces if len(piece) < n_left]
         self._refused["duration"] += len(pieces) - len(short)
-        return [piece for piece in short if self._kept(start, piece)]
+        return [piece for piece in short if self._kept(before, piece)]
 
-    def _kept(self, start: FloatArray, piece: FloatArray) -> bool:
-        states = motion_states(np.concatenate([start[None], piece]), CHECKED_PER_STEP)
-        broken = self._problem.broken(states)
+    def _kept(self, before: FloatArray, piece: FloatArray) -> bool:
+        """Whether a piece keeps what it has to, and so does what is before it still."""
+        waypoints = np.concatenate([before[-BEHIND:], piece])
+        states = motion_states(waypoints, CHECKED_PER_STEP)
+        # The first are as if the motion began there; they were seen before, and change no more.
+        n_seen = BEHIND // 2 if len(before) > BEHIND else 0
+        broken = self._problem.broken(states[CHECKED_PER_STEP * n_seen :])
         if broken:
             self._refused[broken] += 1
         return not broken

@@ -50,8 +50,8 @@ FIRST_SCALE, FIRST_SHARE = 1.0, 0.1
 LONGEST_BESIDE = 0.25 * LENGTH
 # Of fewer samples not even either half has as many as a potential has parameters.
 FEWEST_SAMPLES = 4 * N_FREQUENCIES
-# Samples of a search that only tells whether there is a potential: a tenth of its time.
-N_TRIED = N_SEARCHED // 3
+# Samples of a search that only tells whether there is a potential: an eighth of its time.
+N_TRIED = N_SEARCHED // 2
 
 Arm = TypeVar("Arm", bound=DynamicsKnowledge)
 

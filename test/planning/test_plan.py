@@ -20,7 +20,7 @@ from ilr_dynamics.planning import (
     plan_motion,
 )
 from ilr_dynamics.planning.motion_law import draw_piece, motion_states
-from ilr_dynamics.planning.plan import drawn_states
+from ilr_dynamics.planning.plan import _Drawn, drawn_states
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.waypoints import Waypoints, smooth_motion
 
@@ -65,6 +65,34 @@ def test_the_motion_that_is_played_keeps_all_limits(plan, problem):
         np.testing.assert_allclose(plan.waypoints[end], HOME, atol=1e-9)
     assert 15.0 < plan.duration <= 25.0
     assert len(plan.times) == len(plan.doubt) >= 3
+
+
+def most_acceleration(waypoints):
+    return np.abs(motion_states(waypoints, 5)[:, 8:]).max()
+
+
+def test_a_piece_is_checked_where_it_is_joined(problem):
+    """The spline through two pieces accelerates a little more than those through each, or less."""
+    random = np.random.default_rng(0)
+
+    def peaks(before, piece):
+        ways = before, np.concatenate([before[-1:], piece]), np.concatenate([before, piece])
+        return [float(np.abs(motion_states(way, 5)[:, 8:]).max()) for way in ways]
+
+    pairs = []
+    for _ in range(60):
+        before = np.concatenate([HOME[None], draw_piece(problem.bounds, HOME, random)])
+        pairs.append((before, draw_piece(problem.bounds, before[-1], random)))
+    before, piece = max(pairs, key=lambda pair: peaks(*pair)[2] / max(peaks(*pair)[:2]))
+    *alone, joined = peaks(before, piece)
+    between = np.full(4, 0.5 * (joined + max(alone)))
+    assert joined > between[0] + 1e-4
+    bounds = MotionBounds(HOME - 1.0, HOME + 1.0, np.full(4, 9.0), between)
+    clearance = Clearance(problem.torque.description, [], 0.0, HOME[None])
+    drawn = _Drawn(PlanProblem(bounds, problem.torque, clearance, HOME), 1, random)
+    assert drawn._kept(before[:1], before[1:])
+    assert drawn._kept(before[-1:], piece)
+    assert not drawn._kept(before, piece)
 
 
 def test_doubt_falls_with_each_piece(plan):
