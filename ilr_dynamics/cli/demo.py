@@ -247,7 +247,12 @@ def main(args: Sequence[str] | None = None) -> int:
     """Run the demo; 0 on success, 1 if something failed, 130 after Ctrl-C."""
     options = _parser().parse_args(args)
     folder = options.output.absolute() / time.strftime("demo-%Y%m%d-%H%M%S")
-    folder.mkdir(parents=True)
+    try:
+        folder.mkdir(parents=True)
+    # ValueError: a path with a null byte.
+    except (OSError, ValueError) as error:
+        print(f"demo: no folder can be made in {str(options.output)!r} ({error})", file=sys.stderr)
+        return 1
     parameter_file = Path(get_package_share_directory("ilr_dynamics")) / "config" / f"{ROBOT}.yaml"
     print(f"Everything is written to {folder}", flush=True)
     try:

@@ -259,8 +259,7 @@ class HtmlReport:
         try:
             with atomic_writer(path) as file:
                 file.write(page.encode("utf-8"))
-        # ValueError: a path with a null byte.
-        except (OSError, ValueError) as error:
+        except OSError as error:
             raise FileAccessError(
                 f"the report {os.fspath(path)!r} cannot be written ({error}); expected a file in "
                 "an existing folder"

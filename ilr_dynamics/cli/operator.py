@@ -26,6 +26,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from ilr_dynamics.cli.tracking_record import TrackingRecord
 from ilr_dynamics.exceptions import IlrDynamicsError
+from ilr_dynamics.nodes.controller.loop_report import FAULT
 from ilr_dynamics.nodes.controller.motion_requests import REFUSAL
 from ilr_dynamics.nodes.shared import qos
 from ilr_dynamics.nodes.shared.fast_dds import prepare_fast_dds
@@ -45,6 +46,8 @@ LEARNING_TIMEOUT = 600.0
 MODE_TIMEOUT = 20.0
 SILENCE_TIMEOUT = 10.0
 SPIN_PERIOD = 0.1
+# How long the log line about a fault may come after the report of it, s.
+LOG_TIMEOUT = 2.0
 # No report may be lost, and many can wait if time runs faster than real time on a busy machine.
 ALL_STATES = QoSProfile(depth=5000)
 LARGEST_GAP = 5.0
@@ -79,7 +82,7 @@ class Operator:
         )
         self._states: list[ControllerState] = []
         self._node.create_subscription(Log, "/rosout", self._on_log, qos_profile_rosout_default)
-        self._refusal = ""
+        self._refusal = self._fault = ""
 
     def close(self) -> None:
         """Destroy the ROS node of this client."""
@@ -152,6 +155,7 @@ class Operator:
         """Reset the arm to its start posture and activate the controller."""
         self._succeed(self._call(Trigger, "wam_simulator/reset"))
         self._states.clear()
+        self._fault = ""
         self.change_state(Transition.TRANSITION_ACTIVATE)
         self._await_mode(ControllerState.HOLDING)
 
@@ -246,8 +250,13 @@ class Operator:
         self._states.append(state)
 
     def _on_log(self, line: Log) -> None:
-        if line.name == "inverse_dynamics" and line.msg.startswith(REFUSAL):
+        if line.name != "inverse_dynamics":
+            return
+        if line.msg.startswith(REFUSAL):
             self._refusal = line.msg
+        _, found, reason = line.msg.partition(FAULT)
+        if found:
+            self._fault = reason
 
     def _await_mode(self, mode: int) -> None:
         """Spin until the controller is in a mode; raise if it cannot get there."""
@@ -271,8 +280,15 @@ class Operator:
             return None
         mode = self._states[-1].mode
         if mode == ControllerState.FAULT:
-            raise IlrDynamicsError("/inverse_dynamics went to fault; its log says why")
+            raise IlrDynamicsError(f"/inverse_dynamics went to fault: {self._reason()}")
         return int(mode)
+
+    def _reason(self) -> str:
+        """Why the controller is in a fault, as its log says soon after the report."""
+        deadline = time.monotonic() + LOG_TIMEOUT
+        while not self._fault and time.monotonic() < deadline:
+            self._executor.spin_once(timeout_sec=SPIN_PERIOD)
+        return self._fault or "its log says why"
 
     def _await(self, condition: Callable[[], bool]) -> None:
         """Spin until the condition holds; raise if the controller stops reporting."""

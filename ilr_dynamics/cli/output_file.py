@@ -47,6 +47,8 @@ def check_output_path(
     """
     target = Path(path)
     try:
+        if "\0" in str(target):
+            raise ValueError("it holds a null byte")
         folder = target.parent.resolve(strict=True)
         if target.is_dir():
             raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
@@ -55,7 +57,6 @@ def check_output_path(
         inside = [place for place in (folder, *folder.parents) if _is_recording(place, recordings)]
         exists = os.path.lexists(target)
         is_output = exists and target.is_file() and mark in _head(target)
-    # ValueError: a path with a null byte.
     except (OSError, ValueError) as error:
         raise FileAccessError(
             f"{os.fspath(path)!r} cannot be written ({error}); expected a file in an existing "

@@ -42,3 +42,11 @@ def test_a_trajectory_that_is_refused_raises_with_the_reason(operator):
     far = JointMotion(motion.times, motion.positions + 10.0, *motion[2:])
     with pytest.raises(IlrDynamicsError, match="trajectory refused: joint j1 would be at"):
         operator.follow(far, lambda _: None)
+
+
+def test_a_fault_raises_with_the_reason(operator):
+    operator.activate()
+    # Less than friction holds the arm away from where it is to be.
+    operator.set_parameters("inverse_dynamics", supervision__tracking_error=[1e-9] * 4)
+    with pytest.raises(IlrDynamicsError, match="went to fault: .*joint j[1-4]"):
+        operator.watch(30.0, lambda _: None)

@@ -74,6 +74,7 @@ def test_snapshot_is_learned_on(bag, record_motion, tmp_path):
         (["/nowhere/bag", "--snapshot", "/nowhere/old.npz"], "/nowhere/old.npz"),
         (["/nowhere/bag", "-o", "/nowhere/model.npz"], "'/nowhere/model.npz' cannot be written"),
         (["/nowhere/bag", "-o", "/proc/self/model.npz"], "that this program may write to"),
+        (["/nowhere/bag", "-o", "a\0b.npz"], "cannot be written (it holds a null byte)"),
         (["/nowhere/bag", "--joints", "j1", "j1"], "different names"),
         (["/nowhere/bag", "--seed", "-1"], "random_state is -1; expected an integer"),
     ],

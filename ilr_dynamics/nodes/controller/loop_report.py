@@ -19,7 +19,10 @@ from ilr_dynamics.nodes.shared import qos
 from ilr_dynamics.nodes.shared.event_log import EventLog
 from ilr_dynamics_msgs.msg import ControllerState
 
-__all__ = ["LoopEvents", "LoopReport", "StateMessage"]
+__all__ = ["FAULT", "LoopEvents", "LoopReport", "StateMessage"]
+
+FAULT = " -> fault: "
+"""Between the mode before and the reason, in the log line about a fault."""
 
 _PER_JOINT = (
     "desired_position",
@@ -272,11 +275,11 @@ class LoopEvents:
         """
         if mode is self._mode and fault == self._fault:
             return
-        text = f"{self._mode.name.lower()} -> {mode.name.lower()}"
-        self._mode, self._fault = mode, fault
+        before, self._mode, self._fault = self._mode.name.lower(), mode, fault
         if mode is Mode.FAULT:
-            self._log.error("fault", f"{text}: {fault}")
+            self._log.error("fault", f"{before}{FAULT}{fault}")
         else:
+            text = f"{before} -> {mode.name.lower()}"
             self._log.info(f"mode {text}", text)
 
 
