@@ -5,11 +5,14 @@ Timing of the controller while it learns and loads, at 500 Hz or faster: over DD
 
 Simulator, controller and trajectory publisher run as processes of their own. A model of 1,350
 occupied components is loaded and updated from a recording, again and again, unless it is to be
-left alone; busy programs can run beside. Measured are the processor time that simulator and
-controller take and, in milliseconds, inside: from receipt of a joint state to publication of its
-torque, as every seventh cycle reports; outside: from publication of a joint state to arrival of
-its torque in a third process; and the lateness of a process that only sleeps, all at the same
-time, all with the same real-time priority where that is allowed.
+left alone; busy programs can run beside. The arm tracks eights. With --guided it is in the hands
+of nobody instead and stays where it is: each cycle asks the model for either direction of all
+joints, whether they move or not. With --external-torque somebody listens to what pushes at the
+arm, on both topics. Measured are the processor time that simulator and controller take and, in
+milliseconds, inside: from receipt of a joint state to publication of its torque, as every seventh
+cycle reports; outside: from publication of a joint state to arrival of its torque in a third
+process; and the lateness of a process that only sleeps, all at the same time, all with the same
+real-time priority where that is allowed.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from _latency_model import make_snapshot, write_recording
 from _latency_probes import Probe, observe_torques, watch_clock
 from _live_session import DECIMATION, add_folder_options, new_folder, parameter_file
 from _process_memory import processor_time, resident_size
+from geometry_msgs.msg import WrenchStamped
 from lifecycle_msgs.msg import Transition
 from matplotlib.figure import Figure
 
@@ -40,8 +44,9 @@ from ilr_dynamics.cli.table import format_table
 from ilr_dynamics.exceptions import IlrDynamicsError
 from ilr_dynamics.nodes.parameter_file import read_parameter_file
 from ilr_dynamics.robot.description import DESCRIPTION_FOLDER, load_description
+from ilr_dynamics_msgs.msg import ControllerState, ExternalTorque
 
-NODE = "inverse_dynamics_node"
+NODE, NAME = "inverse_dynamics_node", "inverse_dynamics"
 SIMULATOR = "wam_simulator"
 PRIORITY = 50
 OPTIONS = {
@@ -66,6 +71,7 @@ class Requests:
 
     loads: int = 0
     updates: int = 0
+    external_torques: int = 0
     refusals: list[str] = field(default_factory=list)
     memory: list[tuple[float, float]] = field(default_factory=list)
     load: dict[str, float] = field(default_factory=dict)
@@ -88,8 +94,8 @@ class Session:
         self._snapshot, self._bag = folder / "large.npz", folder / "recording"
         self.requests = Requests()
 
-    def start(self) -> None:
-        """Have the arm track with the large model."""
+    def start(self, *, guided: bool, external_torque: bool) -> None:
+        """Have the arm track, or be guided, with the large model."""
         file = parameter_file()
         parameters = read_parameter_file(file, "/inverse_dynamics")
         print("learning a large model ...", flush=True)
@@ -102,8 +108,14 @@ class Session:
         self._processes.start(NODE, options, file)
         self._operator.change_state(Transition.TRANSITION_CONFIGURE)
         self._operator.load_snapshot(self._snapshot)
+        if external_torque:
+            self._operator.listen(ExternalTorque, f"{NAME}/external_torque", self._on_torque)
+            self._operator.listen(WrenchStamped, f"{NAME}/external_wrench", lambda wrench: None)
         self._operator.activate()
-        self._processes.start("trajectory_publisher", {"repeat": 0}, file)
+        if guided:
+            self._operator.guide()
+        else:
+            self._processes.start("trajectory_publisher", {"repeat": 0}, file)
 
     def run(self, seconds: float, *, learning: bool) -> None:
         """Load and update again and again, or leave the controller alone."""
@@ -145,6 +157,9 @@ class Session:
             self._processes.check()
             self.requests.refusals.append(str(error))
 
+    def _on_torque(self, message: ExternalTorque) -> None:
+        self.requests.external_torques += 1
+
     def _note_memory(self, elapsed: float) -> None:
         """Once a second, from the first update on."""
         now, memory = time.monotonic(), self.requests.memory
@@ -162,7 +177,7 @@ def main() -> int:
             operator = Operator(load_description("wam4").joint_names, processes.check)
             try:
                 session = Session(processes, operator, folder, options.rate)
-                session.start()
+                session.start(guided=options.guided, external_torque=options.external_torque)
                 session.run(options.warm_up, learning=options.learning)
                 session.requests = Requests()
                 operator.clear_states()
@@ -174,7 +189,8 @@ def main() -> int:
                 ):
                     session.run(60.0 * options.minutes, learning=options.learning)
                     times, clock_times = observer.result(), clock.result()
-                    inside = 1e3 * operator.answered_states().loop_time
+                    states = operator.answered_states()
+                    inside = 1e3 * states.loop_time
             finally:
                 operator.close()
     except IlrDynamicsError as error:
@@ -184,6 +200,7 @@ def main() -> int:
     unanswered = _unanswered(times, clock_times, period)
     figures = _figures(inside, times, lateness, session.requests)
     figures |= {"rate": options.rate, "busy": options.busy, **unanswered}
+    figures |= {"guided": float(np.mean(states.mode == ControllerState.GUIDING))}
     _print_table(inside, times, lateness, session.requests, unanswered)
     options.figures.mkdir(parents=True, exist_ok=True)
     _draw(inside, times, lateness, options.figures / "node_latency.png")
@@ -214,6 +231,14 @@ def _options() -> argparse.Namespace:
         dest="learning",
         action="store_false",
         help="load and update nothing while it is measured",
+    )
+    parser.add_argument(
+        "--guided", action="store_true", help="guide the arm by hand; otherwise it tracks"
+    )
+    parser.add_argument(
+        "--external-torque",
+        action="store_true",
+        help="listen to ~/external_torque and ~/external_wrench",
     )
     add_folder_options(parser)
     return parser.parse_args()
@@ -256,6 +281,7 @@ def _figures(
         "max_gap_ms": 1e3 * np.max(np.diff(received)),
         "timer_max_ms": np.max(lateness),
         "rss_growth_mb": requests.memory_growth(),
+        "external_torques": requests.external_torques,
         "controller_load": requests.load[NODE],
         "simulator_load": requests.load[SIMULATOR],
     }
@@ -296,8 +322,9 @@ def _print_table(
     print(
         f"{requests.loads} loads, {requests.updates} updates; "
         f"the node held {min(sizes):.1f} to {max(sizes):.1f} MB, "
-        f"growth {requests.memory_growth():+.2f} MB\n"
+        f"growth {requests.memory_growth():+.2f} MB"
     )
+    print(f"external torques received: {requests.external_torques}\n")
     for refusal in requests.refusals:
         print(f"update refused: {refusal}")
 

@@ -159,6 +159,11 @@ class Operator:
         self.change_state(Transition.TRANSITION_ACTIVATE)
         self._await_mode(ControllerState.HOLDING)
 
+    def guide(self) -> None:
+        """Have the arm guided by hand."""
+        self._succeed(self._call(Trigger, "inverse_dynamics/guide"))
+        self._await_mode(ControllerState.GUIDING)
+
     def deactivate(self) -> None:
         """Deactivate the controller, which then sends no torque."""
         self.change_state(Transition.TRANSITION_DEACTIVATE)

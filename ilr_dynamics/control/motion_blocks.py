@@ -129,6 +129,7 @@ class MotionBlocks:
         if abs(time - block[0, 0] - self._duration) > IRREGULAR * self._duration:
             return None
         value, first, second = self._filter @ block[:, 1:]
+        at_ends = block[self._ends, 1 : 1 + n_joints]
         return SmoothedMotion(
             value[:n_joints],
             first[:n_joints],
@@ -136,5 +137,5 @@ class MotionBlocks:
             value[n_joints:],
             first[n_joints:],
             np.abs(block[:, 1 + n_joints :]).max(axis=0),
-            np.diff(block[self._ends, 1 : 1 + n_joints], axis=0) / self._lengths,
+            (at_ends[1:] - at_ends[:-1]) / self._lengths,
         )

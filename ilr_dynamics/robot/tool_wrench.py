@@ -89,11 +89,11 @@ def tool_wrench(
     prior : WrenchPrior
         What is expected without them.
     """
-    deviation = np.repeat(prior, 3)
+    # Of many calls of NumPy for few numbers each, the slow ones are left out: half of the time.
+    deviation = np.array((prior.force,) * 3 + (prior.torque,) * 3)
     # In units of the prior and of the errors all matrices are well scaled.
     scaled = (deviation[:, np.newaxis] * jacobian) / std
-    gram = scaled.T @ scaled
-    gram[np.diag_indices_from(gram)] += 1.0
+    gram = scaled.T @ scaled + np.eye(len(std))
     gain = np.linalg.solve(gram, scaled.T).T
-    known = np.clip(np.einsum("ij,ij->i", gain, scaled), 0.0, 1.0)
+    known = np.minimum(np.maximum((gain * scaled).sum(axis=1), 0.0), 1.0)
     return ToolWrench(deviation * (gain @ (torque / std)), deviation * np.sqrt(1.0 - known), known)
