@@ -104,7 +104,7 @@ class Session:
         print(f"... of {occupied} occupied components", flush=True)
         simulated = {"realtime_priority": PRIORITY, "plant": str(self._plant())}
         self._processes.start(SIMULATOR, simulated, file)
-        options = {**OPTIONS, "files.directories": [str(self._folder)]}
+        options = {**OPTIONS, "rate": self._rate, "files.directories": [str(self._folder)]}
         self._processes.start(NODE, options, file)
         self._operator.change_state(Transition.TRANSITION_CONFIGURE)
         self._operator.load_snapshot(self._snapshot)
