@@ -13,8 +13,8 @@ is compensated:
     v = \dot q + w v_0 \sin(2 \pi \nu t + \varphi), \qquad w = \max(1 - |\dot q| / v_1, 0)
 
 Whatever the model is, the person feels 1 - s of its friction; s falls with the speed, so that an
-arm that is let go comes to rest. (Where the model takes friction for a quarter too large and errs
-in weight by a fifth of it besides, a joint slides on at a speed that this bounds.) The second
+arm that is let go comes to rest, or where the model errs by much slides on at a speed that this
+bounds. The second
 part of v is a dither: a joint that stands still has no velocity that says where it is to go, and
 would stick with all its dry friction. With the dither the compensated friction acts either way by
 turns, less than what the joint sticks with, and a push adds to it. Its share at rest may be larger
