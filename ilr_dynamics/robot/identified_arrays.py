@@ -59,12 +59,12 @@ EARLIER = "earlier_"
 def with_later_arrays(arrays: Mapping[str, FloatArray]) -> Mapping[str, FloatArray]:
     """Return arrays with those that files of earlier versions lack, as they were meant then."""
     n = len(arrays["axes"])
-    frequencies = arrays.get(FREQUENCIES, np.zeros((0, n)))
-    size = n_parameters(n, len(frequencies))
+    # None of them knew of a potential.
+    size = n_parameters(n)
     return {
-        PRIOR_SCALES: np.ones(n_scales(n, len(frequencies))),
+        PRIOR_SCALES: np.ones(n_scales(n)),
         TOOL: np.zeros(3),
-        FREQUENCIES: frequencies,
+        FREQUENCIES: np.zeros((0, n)),
         EARLIER + "precision": np.zeros((size, size)),
         EARLIER + "pull": np.zeros(size),
         **arrays,
@@ -90,7 +90,8 @@ def check_arrays(arrays: Mapping[str, FloatArray]) -> None:
             "identified dynamics of an earlier version: learn them again from the recordings"
         )
     n_kept = arrays[KEPT + "mass"].size
-    n_frequencies = len(arrays[FREQUENCIES])
+    # One of no dimension has no rows, and is refused with the others.
+    n_frequencies = len(np.atleast_1d(arrays[FREQUENCIES]))
     for name, shape in _shapes(len(arrays["axes"]), n_frequencies, n_kept).items():
         if arrays[name].shape != shape or not np.all(np.isfinite(arrays[name])):
             raise ValueError(f"{name} of identified dynamics must be finite and of shape {shape}")
