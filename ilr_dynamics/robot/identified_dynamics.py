@@ -22,7 +22,7 @@ from ilr_dynamics.blas_threads import one_blas_thread
 from ilr_dynamics.exceptions import InvalidDataError
 from ilr_dynamics.regression import GlobalModel, GlobalPrediction
 from ilr_dynamics.regression.shared.change import Change
-from ilr_dynamics.robot.arm_hypotheses import most_probable_arm
+from ilr_dynamics.robot.arm_hypotheses import most_probable_arm, without_potential
 from ilr_dynamics.robot.change_evidence import (
     LOG_ODDS_OF_NONE,
     ArmChange,
@@ -196,13 +196,15 @@ class IdentifiedDynamics(DynamicsKnowledge, GlobalModel):
 
     def discounted(self, factor: float) -> Self:
         """Return these dynamics with the weights of all samples multiplied by `factor`."""
+        # Without samples nobody knows whether something pulls at the arm,
+        # nor how far the description may be off.
+        known = self if factor > 0.0 else without_potential(self)
         return replace(
-            self._scaled(factor),
+            known._scaled(factor),
             noise=self.noise.discounted(factor),
             description_error=self.description_error.discounted(factor),
             representatives=self.representatives.discounted(factor),
-            # Of nothing is known how far the description may be off.
-            prior_scales=self.prior_scales if factor > 0.0 else np.ones_like(self.prior_scales),
+            prior_scales=known.prior_scales if factor > 0.0 else np.ones_like(known.prior_scales),
         )
 
     def doubts(self, X: FloatArray, Y: FloatArray) -> list[str]:
