@@ -21,7 +21,13 @@ import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.robot.dynamics_knowledge import DynamicsKnowledge
-from ilr_dynamics.robot.dynamics_regressor import n_columns, n_parameters
+from ilr_dynamics.robot.dynamics_regressor import (
+    N_OF_JOINT,
+    N_PLAIN,
+    N_POSITION_TERMS,
+    n_columns,
+    n_parameters,
+)
 from ilr_dynamics.robot.parameter_doubt import (
     HeldOut,
     held_out_doubt,
@@ -89,7 +95,8 @@ def with_potential(known: Arm) -> Arm:
     Return what is known of an arm with a potential.
 
     No sum so far has its columns: the sums are those over the samples that stand for all, by as
-    much as all count.
+    much as the sums so far count. Of what was learned before a change of the arm, which is in no
+    sum any more, energy and weight keep the noise.
     """
     n, kept = known.n_joints, known.representatives
     frequencies = potential_frequencies(n)
@@ -106,12 +113,16 @@ def with_potential(known: Arm) -> Arm:
     )
     sums = without_samples.with_samples(kept.X, kept.Y, kept.mass * kept.worth)
     seen = sums.weight > 0.0
-    share = np.divide(known.weight, sums.weight, out=np.zeros(n), where=seen)
+    # Weight of the samples in the sums, of which a constant torque has the column 1.
+    constant = n_columns(n) - N_OF_JOINT + N_PLAIN - N_POSITION_TERMS
+    summed = known.gram[:, constant, constant]
+    share = np.divide(summed, sums.weight, out=np.zeros(n), where=seen)
+    before = np.maximum(known.weight - summed, 0.0)
     return replace(
         sums,
         gram=share[:, None, None] * sums.gram,
         pull=share[:, None] * sums.pull,
-        energy=share * sums.energy,
+        energy=share * sums.energy + before * known._parameters.noise,
         weight=known.weight,
     )
 

@@ -152,6 +152,31 @@ def test_sums_of_one_that_is_let_go_are_those_without(pulled):
     np.testing.assert_allclose(np.trace(again.gram[0]), np.trace(pulled.gram[0]), rtol=0.1)
 
 
+def test_of_nothing_is_known_nothing_pulls(start, pulled):
+    again = pulled.discounted(0.0)
+    assert not len(again.frequencies)
+    np.testing.assert_array_equal(again.prior_scales, start.prior_scales)
+
+
+def test_what_was_learned_before_a_change_counts_once(pulled):
+    """It is in no sum any more, and a potential does not bring it back."""
+    free = without_potential(pulled)
+    changed = replace(
+        free,
+        earlier=free._information(),
+        gram=np.zeros_like(free.gram),
+        pull=np.zeros_like(free.pull),
+        energy=free._parameters.noise * free.weight,
+    )
+    again = with_potential(changed)
+    assert not again.gram.any()
+    assert not again.pull.any()
+    np.testing.assert_array_equal(again.weight, free.weight)
+    found, expected = again._parameters, changed._parameters
+    np.testing.assert_allclose(found.noise, expected.noise)
+    np.testing.assert_allclose(found.mean[: len(expected.mean)], expected.mean, atol=1e-9)
+
+
 def test_what_was_known_before_a_change_tells_nothing_of_it(pulled):
     n, size = pulled.n_joints, len(pulled.parameters)
     known = pulled._information()
@@ -181,9 +206,14 @@ def test_arrays_of_an_earlier_version_have_none(start):
 
 def test_frequencies_that_do_not_fit_are_refused(pulled):
     arrays = pulled.arrays()
-    for wrong in (arrays["frequencies"][:, :2], np.nan * arrays["frequencies"], np.zeros(3)):
+    # So many would need 300 GB, were arrays made to fit them.
+    many, of_none = np.zeros((100_000, 4)), np.zeros((3_000_000, 0))
+    fewer, unknown = arrays["frequencies"][:, :2], np.nan * arrays["frequencies"]
+    for wrong in (fewer, unknown, np.zeros(3), np.zeros(()), of_none):
         with pytest.raises(ValueError, match="frequencies"):
             IdentifiedDynamics.from_arrays({**arrays, "frequencies": wrong})
+    with pytest.raises(ValueError, match="shape"):
+        IdentifiedDynamics.from_arrays({**arrays, "frequencies": many})
 
 
 def test_it_is_in_the_yaml_of_an_export(arm, pulled):
