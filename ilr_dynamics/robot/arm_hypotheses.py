@@ -42,9 +42,15 @@ from ilr_dynamics.robot.parameter_prior import (
 from ilr_dynamics.robot.representative_samples import N_KEPT, N_SEARCHED, RepresentativeSamples
 from ilr_dynamics.robot.residual_correlation import ResidualCorrelation
 from ilr_dynamics.robot.torque_evidence import Hypothesis, JointTorques, most_probable
+from ilr_dynamics.robot.torque_noise import TorqueNoise
 from ilr_dynamics.robot.unknown_potential import LENGTH, N_FREQUENCIES, potential_frequencies
 
-__all__ = ["most_probable_arm"]
+__all__ = [
+    "most_probable_arm",
+    "noise_with_potential",
+    "with_potential",
+    "without_potential",
+]
 
 # Log odds, beforehand, that nothing of which the description does not tell pulls at the arm.
 LOG_ODDS_OF_NONE = float(np.log(100.0))
@@ -141,6 +147,15 @@ def without_potential(known: Arm) -> Arm:
         pull=known.pull[:, :size],
         earlier=known.earlier.of_first(n_parameters(n)),
     )
+
+
+def noise_with_potential(known: DynamicsKnowledge) -> TorqueNoise:
+    """Return the noise of the torques so far without what a potential found now explains of it."""
+    n, kept = known.n_joints, known.representatives
+    residual = kept.Y - known._parameters.expected(known.regressor(kept.X))
+    found = TorqueNoise.none(n).updated(residual, kept.X[:, n : 2 * n], kept.mass)
+    less = found.of_slipping < known.noise.of_slipping
+    return TorqueNoise(np.where(less, found.sums, known.noise.sums))
 
 
 def _searched(

@@ -22,7 +22,11 @@ from ilr_dynamics.blas_threads import one_blas_thread
 from ilr_dynamics.exceptions import InvalidDataError
 from ilr_dynamics.regression import GlobalModel, GlobalPrediction
 from ilr_dynamics.regression.shared.change import Change
-from ilr_dynamics.robot.arm_hypotheses import most_probable_arm, without_potential
+from ilr_dynamics.robot.arm_hypotheses import (
+    most_probable_arm,
+    noise_with_potential,
+    without_potential,
+)
 from ilr_dynamics.robot.change_evidence import (
     LOG_ODDS_OF_NONE,
     ArmChange,
@@ -182,8 +186,11 @@ class IdentifiedDynamics(DynamicsKnowledge, GlobalModel):
         # What was summed up before counts less where the batch repeats it.
         before = float(known.mass @ known.worth)
         left = float(known.mass @ of_known) / before if before > 0.0 else 1.0
+        arm = arm._scaled(left)
+        if len(arm.frequencies) > len(self.frequencies):
+            arm = replace(arm, noise=noise_with_potential(arm))
         kept = counted.distinct().thinned(N_KEPT)
-        return replace(arm._scaled(left), representatives=kept), of_batch
+        return replace(arm, representatives=kept), of_batch
 
     def _counted_apart(self, batch: RepresentativeSamples) -> tuple[Self, FloatArray]:
         """Return the same of a batch that repeats nothing, as the arm is another one now."""

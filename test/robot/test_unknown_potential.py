@@ -111,6 +111,19 @@ def test_a_potential_that_pulls_is_found_and_predicted(arm, rigid, pulled):
     assert np.sqrt(np.mean(error**2)) < 0.35 * size
 
 
+def test_noise_so_far_is_less_once_it_is_found(arm, start, rigid):
+    """Of samples that are too few to tell of it, its torque is noise."""
+    X = postures(arm, 350, 0)
+    Y = rigid_torque(rigid, X) + hill(X[:, : arm.n_joints]) + noise(X, 1)
+    few = start.updated(X[:100], Y[:100], np.ones(100))
+    assert not len(few.frequencies)
+    more = few.updated(X[100:], Y[100:], np.ones(250))
+    assert len(more.frequencies)
+    deviations = [np.sqrt(np.mean(known.noise.of_slipping)) for known in (few, more)]
+    assert deviations[0] > 0.3
+    assert deviations[1] < 0.22
+
+
 def test_where_nothing_was_recorded_it_is_in_doubt(arm, pulled):
     n = arm.n_joints
     near = np.zeros((200, 3 * n))
