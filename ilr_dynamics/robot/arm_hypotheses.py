@@ -1,15 +1,24 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""
+r"""
 What torques tell of an arm before its parameters: correlation, scales, a potential or none.
 
 That an unknown potential pulls at an arm (`unknown_potential`) is believed if the arm predicts
-torques that are held out better with it than without, all else being the same. The evidence of the
-torques (`torque_evidence`) does not tell: a residual that stays alike over long distances explains
-them as well as a potential does, and predicts nothing; and on a motion that passes each posture in
-one direction only, as an eight does, a potential imitates friction that depends on the posture,
-and errs elsewhere. So postures are held out, and directions of motion, and each of these tests has
-to say the same.
+torques that are held out better with it than without, with the same scales and correlation
+otherwise. The evidence of the torques (`torque_evidence`) does not tell: a residual that stays
+alike over long distances explains them as well as a potential does, and predicts nothing. Postures
+are held out, and directions of motion, and each of these tests has to say the same.
+
+Recordings along a curve, as eights are, are not asked. They pass each posture in one direction
+only, so that a potential imitates friction that depends on the posture, and explain everything to
+the noise, so that it seems to be known well where it is not. Postures have to spread over more
+than a surface, by their correlation dimension (Grassberger and Procaccia, 1983)
+
+.. math::
+    \log_2 \frac{S(l)}{S(l / 2)}, \qquad
+    S(l) = \sum_{i \ne j} m_i m_j\, e^{-|q_i - q_j|^2 / 2 l^2}
+
+at half of the potential's length.
 """
 
 from __future__ import annotations
@@ -62,6 +71,9 @@ FIRST_SCALE, FIRST_SHARE = 1.0, 0.1
 LONGEST_BESIDE = 0.25 * LENGTH
 # Of fewer samples not even either half has as many as a potential has parameters.
 FEWEST_SAMPLES = 4 * N_FREQUENCIES
+# A little more than that of a surface: curves that cross themselves often have up to 2.0, motions
+# all over a region 2.5 to 3.
+LEAST_DIMENSION = 2.1
 # Samples of a search that only tells whether there is a potential: an eighth of its time.
 N_TRIED = N_SEARCHED // 2
 
@@ -83,7 +95,8 @@ def most_probable_arm(known: Arm, samples: RepresentativeSamples) -> Arm:
     shares = np.full(n, FIRST_SHARE)
     free = without_potential(known)
     free, _ = _searched(free, few, Hypothesis(free.correlation, free.prior_scales, shares))
-    if len(samples.X) < FEWEST_SAMPLES:
+    held_out = samples.thinned(N_KEPT)
+    if len(samples.X) < FEWEST_SAMPLES or _dimension(held_out) < LEAST_DIMENSION:
         return free
     pulled = known if len(known.frequencies) else with_potential(free)
     first = Hypothesis(ResidualCorrelation(), pulled.prior_scales, shares)
@@ -91,7 +104,7 @@ def most_probable_arm(known: Arm, samples: RepresentativeSamples) -> Arm:
     noise = found.variance_shares * _mean_squares(pulled, few)
     if (POTENTIAL_STD * found.scales[-1]) ** 2 < np.mean(noise):
         return free
-    if not _predicts_better(pulled, without_potential(pulled), samples.thinned(N_KEPT)):
+    if not _predicts_better(pulled, without_potential(pulled), held_out):
         return free
     return _searched(pulled, few, found, LONGEST_BESIDE)[0]
 
@@ -156,6 +169,18 @@ def noise_with_potential(known: DynamicsKnowledge) -> TorqueNoise:
     found = TorqueNoise.none(n).updated(residual, kept.X[:, n : 2 * n], kept.mass)
     less = found.of_slipping < known.noise.of_slipping
     return TorqueNoise(np.where(less, found.sums, known.noise.sums))
+
+
+def _dimension(samples: RepresentativeSamples) -> float:
+    """Correlation dimension of the postures; infinite if no two are alike."""
+    position = samples.X[:, : samples.Y.shape[1]]
+    squared = np.sum((position[:, None] - position) ** 2, axis=2)
+    np.fill_diagonal(squared, np.inf)
+    wide, narrow = (
+        samples.mass @ np.exp(-0.5 * squared / length**2) @ samples.mass
+        for length in (0.5 * LENGTH, 0.25 * LENGTH)
+    )
+    return float(np.log2(wide / narrow)) if narrow > 0.0 else np.inf
 
 
 def _searched(

@@ -154,6 +154,18 @@ def test_friction_along_a_closed_motion_is_not_taken_for_one(arm, start, rigid):
     assert not len(learned.frequencies)
 
 
+@pytest.mark.parametrize(("size", "seed"), [(0.3, 0), (0.5, 1), (0.7, 3)])
+def test_eights_are_not_asked_whether_something_pulls(arm, start, rigid, size, seed):
+    """Torques elsewhere would not be known better, only surer."""
+    order = np.array([1.0, 2.0, 1.0, 2.0])
+    shift = np.random.default_rng(seed).uniform(0.0, 2.0 * np.pi, 4)
+    phase = 0.05 * order * np.arange(600)[:, None] + shift
+    q, qd = size * np.sin(phase), 0.5 * size * order * np.cos(phase)
+    X = np.hstack([q, qd, -0.25 * order**2 * q])
+    Y = rigid_torque(rigid, X) + hill(q) + noise(X, 5)
+    assert not len(start.updated(X, Y, np.ones(len(X))).frequencies)
+
+
 def test_sums_of_one_that_is_let_go_are_those_without(pulled):
     n = pulled.n_joints
     free = without_potential(pulled)

@@ -148,9 +148,10 @@ def test_feed_forward_of_a_motion_is_prepared_at_the_rate_of_the_driver(arm, cyc
         pass
     # The round that has begun may still be of before.
     arm.diagnosis()
-    waited, rate = None, 0.0
-    # The first period of the motion, and that in which the stamps' own is found, say otherwise.
-    while waited != "0" or rate != pytest.approx(1.0 / cycle, rel=1e-3):
+    waited, rate, prepared = None, 0.0, 0
+    # The first period of the motion, and that in which the stamps' own is found, say otherwise;
+    # on a busy machine a period has few cycles.
+    while waited != "0" or rate != pytest.approx(1.0 / cycle, rel=1e-3) or prepared <= 10:
         arm.diagnostics.clear()
         while not arm.diagnostics:
             arm.cycle()
@@ -160,7 +161,7 @@ def test_feed_forward_of_a_motion_is_prepared_at_the_rate_of_the_driver(arm, cyc
         values = {item.key: item.value for status in statuses for item in status.values}
         waited = values["cycles that waited for the feed-forward"]
         rate = float(values["rate by stamps [Hz]"])
-    assert int(values["cycles with a prepared feed-forward"]) > 10
+        prepared = int(values["cycles with a prepared feed-forward"])
     assert (
         float(values["look-ahead largest [ms]"]) >= float(values["look-ahead median [ms]"]) > 0.0
     )
