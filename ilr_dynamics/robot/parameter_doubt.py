@@ -1,7 +1,7 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 r"""
-Factor on the uncertainty of identified parameters, from regions that are held out.
+How well torques are predicted where nothing was learned, and the doubt of parameters by that.
 
 A few independent samples tell the size of what no term describes badly, and with it that of the
 parameters' uncertainty: it may be far too large, or too small. How far predictions are off where

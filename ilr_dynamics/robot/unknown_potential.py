@@ -13,8 +13,8 @@ Beforehand U is a Gaussian process with a squared-exponential covariance of leng
 by random Fourier features (Rahimi and Recht, 2007), so that torques stay linear in parameters.
 One potential for all joints says more than a function for each of them: what is learned of one
 joint's torque tells of the others', and no closed motion gains energy. Frequencies are spread
-evenly over their distribution (Yang et al., 2014) and do not grow with the recordings; where
-nothing was recorded all features keep their prior, so that the doubt is large there.
+evenly over their distribution (Yang et al., 2014) and do not grow with the recordings; what these
+do not tell of the features keeps its prior, so that the doubt is large where nothing was recorded.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from ilr_dynamics.arrays import FloatArray
 __all__ = ["LENGTH", "N_FREQUENCIES", "potential_frequencies"]
 
 N_FREQUENCIES = 32
-# Length l over which the pull of a hose stays alike, rad. Of twice and of half of it errors are
-# nearly the same.
+# Length l over which the pull of a hose stays alike, rad. From 0.6 to 1 rad errors of the torque
+# beside a simulated hose (seed 101 of the benchmark `plan`) are within a tenth of each other.
 LENGTH = 0.7
 
 
