@@ -15,7 +15,7 @@ from tqdm import tqdm
 __all__ = ["best_settings", "drawn_settings", "held_out_of"]
 
 # Rows that a try learns from and is judged by, at most: a search is to take minutes. Sizes that
-# are worth it with more rows only, as points of a Gaussian process, are not told apart by that.
+# are worth it with more rows only, as inducing inputs, are not told apart by that.
 SEARCH_ROWS = 3000
 
 

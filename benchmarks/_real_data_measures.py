@@ -44,7 +44,7 @@ def measure(model: Model, split: Split) -> dict[str, object]:
     result: dict[str, object] = {
         "nmse": normalised_error(predicted, split.Y_test),
         "mse": float(np.mean((predicted - split.Y_test) ** 2)),
-        "fit_s": fitted - started + getattr(model, "shared_s", 0.0),
+        "fit_s": fitted - started,
         "components": model.n_experts,
     }
     interval = model.interval(split.X_test)

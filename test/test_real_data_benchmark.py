@@ -155,6 +155,31 @@ def test_random_fourier_features_are_bayesian_ridge_regression_chosen_by_leaving
 
 
 @pytest.mark.usefixtures("one_thread")
+@pytest.mark.parametrize("correlation", ["squared_exponential", "matern_5_2", "matern_3_2"])
+def test_a_full_gaussian_process_has_the_likelihood_of_scikit_learn_s(correlation):
+    from _peers.gaussian_process import GaussianProcess
+    from _peers.kernels import negative_log_likelihood
+
+    X, Y = _problem(120)
+    peer = GaussianProcess(correlation=correlation).fit(X, Y)
+    for process in peer.processes:
+        assert len(process.X_train_) == len(X)
+        for parameters in (process.kernel_.theta, process.kernel_.theta + 0.3):
+            expected, slope = process.log_marginal_likelihood(parameters, eval_gradient=True)
+            samples = process.X_train_, process.y_train_
+            found, gradient = negative_log_likelihood(parameters, *samples, correlation)
+            assert found == pytest.approx(-expected, rel=1e-6)
+            np.testing.assert_allclose(gradient, -slope, rtol=1e-6, atol=1e-6)
+            # The first are the most likely.
+            assert expected <= process.log_marginal_likelihood_value_
+    new, truth = _problem(160)[0][120:], _problem(160)[1][120:]
+    mean, std = peer.predict(new)
+    np.testing.assert_allclose(peer.predict_one(new[0]), mean[0], rtol=1e-6)
+    # Of 80 values few are further off than three deviations.
+    assert np.mean(np.abs(mean - truth) < 3.0 * std) > 0.9
+
+
+@pytest.mark.usefixtures("one_thread")
 def test_gradient_boosting_has_300_trees_for_each_output():
     from _peers.gradient_boosting import GradientBoosting
 

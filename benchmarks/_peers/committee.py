@@ -5,22 +5,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from sklearn.gaussian_process.kernels import Kernel
 
 from ilr_dynamics.arrays import FloatArray
 
-from .gaussian_process import WithKernels, fitted_processes
-from .kernels import Covariances
-from .peer import CHUNK
+from .gaussian_process import fitted_processes
+from .kernels import Covariances, optimised_kernels
+from .peer import CHUNK, Peer
 
 __all__ = ["GeneralisedProductOfExperts", "RobustBCM"]
 
 
-class _Committee(WithKernels):
+class _Committee(Peer):
     """
     Gaussian processes of 1,000 random samples each, whose predictions are combined.
 
@@ -30,7 +28,8 @@ class _Committee(WithKernels):
 
     samples_per_expert = 1000
 
-    def _condition(self, X: FloatArray, Y: FloatArray, kernels: Sequence[Kernel]) -> None:
+    def _fit(self, X: FloatArray, Y: FloatArray) -> None:
+        kernels = optimised_kernels(X, Y, self.random_state)
         self.n_experts = max(1, round(len(X) / self.samples_per_expert))
         order = np.random.default_rng(self.random_state).permutation(len(X))
         chunks = np.array_split(order, self.n_experts)

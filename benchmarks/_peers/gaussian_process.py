@@ -4,9 +4,8 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from sklearn.gaussian_process import GaussianProcessRegressor
@@ -14,39 +13,13 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from ilr_dynamics.arrays import FloatArray
 
-from .kernels import Covariances, optimised_kernels, random_subset
-from .peer import Peer
+from .kernels import CORRELATIONS, Covariances, optimised_kernels, random_subset
+from .peer import CHUNK, Peer
 
-__all__ = ["GaussianProcess", "WithKernels", "fitted_processes"]
+__all__ = ["GaussianProcess", "fitted_processes"]
 
-
-class WithKernels(Peer):
-    """
-    A method made of Gaussian processes.
-
-    Parameters
-    ----------
-    random_state
-    kernels
-        Of `optimised_kernels` for the same samples, to do that once for several methods; None:
-        optimised in `fit`.
-    """
-
-    def __init__(
-        self, random_state: int = 0, kernels: Sequence[Kernel] | None = None, **settings: Any
-    ) -> None:
-        super().__init__(random_state, **settings)
-        self.kernels = kernels
-
-    def _fit(self, X: FloatArray, Y: FloatArray) -> None:
-        kernels = self.kernels
-        if kernels is None:
-            kernels = optimised_kernels(X, Y, self.random_state)
-        self._condition(X, Y, kernels)
-
-    @abstractmethod
-    def _condition(self, X: FloatArray, Y: FloatArray, kernels: Sequence[Kernel]) -> None:
-        """Learn with these kernels."""
+# A Cholesky factor of 0.5 GB for each output, found within half a minute.
+MOST_SAMPLES = 8000
 
 
 def fitted_processes(
@@ -59,24 +32,34 @@ def fitted_processes(
     ]
 
 
-class GaussianProcess(WithKernels):
+class GaussianProcess(Peer):
     """
-    Gaussian process regression on a random subset of 1,500 points, a process for each output.
+    Full Gaussian process regression, a process for each output.
 
-    Kernels as in `optimised_kernels`.
+    On all samples, or a random 8,000 of more. Hyperparameters are those of `optimised_kernels`: of
+    a random subset, and of one start.
     """
 
     name = "gaussian_process"
-    n_points = 1500
-    choices: ClassVar = {"n_points": (1500, 4000)}
+    correlation = "squared_exponential"
+    n_kernel_points = 500
+    choices: ClassVar = {"correlation": tuple(CORRELATIONS), "n_kernel_points": (500, 1000)}
 
-    def _condition(self, X: FloatArray, Y: FloatArray, kernels: Sequence[Kernel]) -> None:
-        chosen = random_subset(len(X), self.n_points, self.random_state)
+    def _fit(self, X: FloatArray, Y: FloatArray) -> None:
+        kernels = optimised_kernels(
+            X, Y, self.random_state, self.n_kernel_points, self.correlation
+        )
+        chosen = random_subset(len(X), MOST_SAMPLES, self.random_state)
         self.processes = fitted_processes(X[chosen], Y[chosen], kernels)
-        self.covariances = Covariances.of(X[chosen], kernels)
+        self.covariances = Covariances.of(X[chosen], kernels, self.correlation)
         self.weights = np.array([process.alpha_ for process in self.processes])
 
     def _predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        parts = [self._predict_chunk(X[i : i + CHUNK]) for i in range(0, len(X), CHUNK)]
+        mean, std = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return mean, std
+
+    def _predict_chunk(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         predictions = [process.predict(X, return_std=True) for process in self.processes]
         mean, std = (np.column_stack(columns) for columns in zip(*predictions, strict=True))
         return mean, std

@@ -12,10 +12,12 @@ from scipy.linalg import solve_triangular
 
 from ilr_dynamics.arrays import FloatArray
 
-from .kernels import Covariances, random_subset
+from .kernels import CORRELATIONS, SMOOTHNESS, Covariances, random_subset
 from .peer import CHUNK, Peer
 
 __all__ = ["SparseVariationalGP"]
+
+NATURAL_STEP = 0.1
 
 
 class SparseVariationalGP(Peer):
@@ -23,21 +25,23 @@ class SparseVariationalGP(Peer):
     Stochastic variational Gaussian process (Hensman et al., 2013) of GPyTorch.
 
     A process for each output with 200 inducing inputs of its own, a length scale for each input
-    and Gaussian noise; 20 passes over minibatches of 500 samples, in single precision. Adam's
-    steps are 0.02.
+    and Gaussian noise; 20 passes over minibatches of 500 samples, in single precision. Inducing
+    values take natural gradients' steps of 0.1, as the library advises, all else Adam's of 0.05:
+    half the error of Adam's for all after as many steps.
     """
 
     name = "sparse_variational_gp"
     unavailable = "" if find_spec("gpytorch") else "gpytorch is not installed"
+    correlation = "squared_exponential"
     n_inducing = 200
     n_passes = 20
     batch_size = 500
-    step = 0.02
+    step = 0.05
     choices: ClassVar = {
-        "n_inducing": (200, 400),
-        "n_passes": (20, 60),
-        "batch_size": (200, 500),
-        "step": (0.01, 0.02, 0.05),
+        "correlation": tuple(CORRELATIONS),
+        "n_inducing": (200, 300),
+        "n_passes": (20, 30),
+        "step": (0.02, 0.05, 0.1),
     }
 
     def _fit(self, X: FloatArray, Y: FloatArray) -> None:
@@ -46,20 +50,27 @@ class SparseVariationalGP(Peer):
 
         generator = torch.Generator().manual_seed(self.random_state)
         inducing = X[random_subset(len(X), self.n_inducing, self.random_state)]
-        self.model = _variational_process(inducing, Y.shape[1])
+        self.model = _variational_process(inducing, Y.shape[1], self.correlation)
         self.likelihood = gpytorch.likelihoods.MultitaskGaussianLikelihood(
             num_tasks=Y.shape[1], rank=0, has_global_noise=False
         )
         self.likelihood.task_noises = torch.full((Y.shape[1],), 0.1)
         bound = gpytorch.mlls.VariationalELBO(self.likelihood, self.model, num_data=len(X))
-        parameters = [*self.model.parameters(), *self.likelihood.parameters()]
-        optimiser = torch.optim.Adam(parameters, lr=self.step)
+        hyperparameters = [*self.model.hyperparameters(), *self.likelihood.parameters()]
+        optimisers = (
+            gpytorch.optim.NGD(
+                self.model.variational_parameters(), num_data=len(X), lr=NATURAL_STEP
+            ),
+            torch.optim.Adam(hyperparameters, lr=self.step),
+        )
         inputs, targets = (torch.as_tensor(A, dtype=torch.float32) for A in (X, Y))
         for _ in range(self.n_passes):
             for batch in torch.randperm(len(X), generator=generator).split(self.batch_size):
-                optimiser.zero_grad()
+                for optimiser in optimisers:
+                    optimiser.zero_grad()
                 (-bound(self.model(inputs[batch]), targets[batch])).backward()
-                optimiser.step()
+                for optimiser in optimisers:
+                    optimiser.step()
         self.model.eval()
         self.likelihood.eval()
         self._prepare_mean()
@@ -72,7 +83,9 @@ class SparseVariationalGP(Peer):
         variances = _double(kernel.outputscale)
         length_scales = _double(kernel.base_kernel.lengthscale)[:, 0]
         self.covariances = [
-            Covariances(points[j], variances[j : j + 1], length_scales[j : j + 1])
+            Covariances(
+                points[j], variances[j : j + 1], length_scales[j : j + 1], self.correlation
+            )
             for j in range(len(points))
         ]
         # Inducing values are the Cholesky factor of their covariance times whitened ones.
@@ -108,7 +121,15 @@ def _double(tensor: Any) -> FloatArray:
     return tensor.detach().numpy().astype(np.float64)
 
 
-def _variational_process(inducing: FloatArray, n_outputs: int) -> Any:
+def _kernel(correlation: str, **settings: Any) -> Any:
+    import gpytorch
+
+    if correlation in SMOOTHNESS:
+        return gpytorch.kernels.MaternKernel(nu=SMOOTHNESS[correlation], **settings)
+    return gpytorch.kernels.RBFKernel(**settings)
+
+
+def _variational_process(inducing: FloatArray, n_outputs: int, correlation: str) -> Any:
     """Independent processes as one model of GPyTorch, at first with the same inducing inputs."""
     import gpytorch
     import torch
@@ -122,7 +143,7 @@ def _variational_process(inducing: FloatArray, n_outputs: int) -> Any:
                     gpytorch.variational.VariationalStrategy(
                         self,
                         points.expand(n_outputs, -1, -1).clone(),
-                        gpytorch.variational.CholeskyVariationalDistribution(
+                        gpytorch.variational.NaturalVariationalDistribution(
                             len(inducing), batch_shape=batch
                         ),
                     ),
@@ -131,7 +152,7 @@ def _variational_process(inducing: FloatArray, n_outputs: int) -> Any:
             )
             self.mean_module = gpytorch.means.ConstantMean(batch_shape=batch)
             self.covar_module = gpytorch.kernels.ScaleKernel(
-                gpytorch.kernels.RBFKernel(ard_num_dims=inducing.shape[1], batch_shape=batch),
+                _kernel(correlation, ard_num_dims=inducing.shape[1], batch_shape=batch),
                 batch_shape=batch,
             )
             self.covar_module.base_kernel.lengthscale = inducing.shape[1] ** 0.5
