@@ -57,8 +57,18 @@ EARLIER = "earlier_"
 
 
 def with_later_arrays(arrays: Mapping[str, FloatArray]) -> Mapping[str, FloatArray]:
-    """Return arrays with those that files of earlier versions lack, as they were meant then."""
+    """
+    Return arrays with those that files of earlier versions lack, as they were meant then.
+
+    Raises
+    ------
+    ValueError
+        If there are sums of fewer joints.
+    """
     n = len(arrays["axes"])
+    # Before arrays are made that have the square of this size.
+    if arrays["gram"].size < n * n_columns(n) ** 2:
+        raise ValueError(f"gram of identified dynamics is too small for {n} joints")
     # None of them knew of a potential.
     size = n_parameters(n)
     return {

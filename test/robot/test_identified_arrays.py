@@ -103,6 +103,14 @@ def test_values_that_cannot_be_are_refused(identified, name, value):
         IdentifiedDynamics.from_arrays({**arrays, name: np.full(arrays[name].shape, value)})
 
 
+def test_joints_without_end_in_a_file_of_an_earlier_version_are_refused(identified):
+    """Arrays that such a file lacks would take more memory than there is."""
+    arrays = identified.arrays()
+    old = {name: array for name, array in arrays.items() if not name.startswith("earlier_")}
+    with pytest.raises(ValueError, match="gram"):
+        IdentifiedDynamics.from_arrays({**old, "axes": np.zeros((100_000, 3))})
+
+
 def test_another_number_of_representatives_is_refused(identified):
     arrays = identified.arrays()
     for wrong in (arrays["representative_mass"][:-1], np.array(1.0)):
