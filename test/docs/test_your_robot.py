@@ -33,7 +33,7 @@ def test_rehearsal_tracks_far_better_with_the_learned_model(tmp_path):
     (folder / "rehearsal.py").write_text(script)
     # A busy machine is no failure of the driver.
     parameters = folder / "my_arm.yaml"
-    patient = "effort_error: 0.05\n      answer_timeout: 2.0"
+    patient = "effort_error: 0.05\n      answer_timeout: 2.0\n      input_timeout: 2.0"
     parameters.write_text(parameters.read_text().replace("effort_error: 0.05", patient))
     with OwnDomain() as domain:
         run = subprocess.run(
