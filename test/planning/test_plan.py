@@ -67,10 +67,6 @@ def test_the_motion_that_is_played_keeps_all_limits(plan, problem):
     assert len(plan.times) == len(plan.doubt) >= 3
 
 
-def most_acceleration(waypoints):
-    return np.abs(motion_states(waypoints, 5)[:, 8:]).max()
-
-
 def test_a_piece_is_checked_where_it_is_joined(problem):
     """The spline through two pieces accelerates a little more than those through each, or less."""
     random = np.random.default_rng(0)
