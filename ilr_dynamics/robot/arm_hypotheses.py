@@ -37,11 +37,7 @@ from ilr_dynamics.robot.dynamics_regressor import (
     n_columns,
     n_parameters,
 )
-from ilr_dynamics.robot.parameter_doubt import (
-    HeldOut,
-    held_out_doubt,
-    main_halves,
-)
+from ilr_dynamics.robot.parameter_doubt import HeldOut, held_out_doubt, main_halves
 from ilr_dynamics.robot.parameter_prior import (
     POTENTIAL_STD,
     parameter_prior,
@@ -100,8 +96,9 @@ def most_probable_arm(known: Arm, samples: RepresentativeSamples) -> Arm:
         return free
     pulled = known if len(known.frequencies) else with_potential(free)
     first = Hypothesis(ResidualCorrelation(), pulled.prior_scales, shares)
-    pulled, found = _searched(pulled, samples.thinned(N_TRIED), first, LONGEST_BESIDE)
-    noise = found.variance_shares * _mean_squares(pulled, few)
+    tried = samples.thinned(N_TRIED)
+    pulled, found = _searched(pulled, tried, first, LONGEST_BESIDE)
+    noise = found.variance_shares * _mean_squares(pulled, tried)
     if (POTENTIAL_STD * found.scales[-1]) ** 2 < np.mean(noise):
         return free
     if not _predicts_better(pulled, without_potential(pulled), held_out):
