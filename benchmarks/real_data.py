@@ -85,22 +85,20 @@ def _runs(
     split: Split,
     options: argparse.Namespace,
 ) -> dict[str, Any]:
-    """Settings of a model and what was measured with each seed, or what an earlier run kept."""
+    """Settings of a model and what was measured with each seed, now or in an earlier run."""
     kept = options.keep and options.keep / f"{name}_{protocol}_{model}.json"
+    runs: dict[str, Any] = {"results": []}
     if kept and kept.exists():
-        return dict(json.loads(kept.read_text()))
-    settings = {}
-    if options.tries > 1 and model in PEERS:
-        settings = best_settings(PEERS[model], split, protocol, options.tries)
-    n_seeds = _n_seeds(model, options)
-    results = [
-        measure(make(seed, **settings), split)
-        for seed in tqdm(range(n_seeds), desc=f"{model}, {protocol}", disable=None)
-    ]
-    runs = {"settings": settings, "results": results}
-    if kept:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text(json.dumps(runs, default=np.ndarray.tolist))
+        runs = json.loads(kept.read_text())
+    elif options.tries > 1 and model in PEERS:
+        runs["settings"] = best_settings(PEERS[model], split, protocol, options.tries)
+    settings, results = runs.setdefault("settings", {}), runs["results"]
+    seeds = range(len(results), _n_seeds(model, options))
+    for seed in tqdm(seeds, desc=f"{model}, {protocol}", disable=None):
+        results.append(measure(make(seed, **settings), split))
+        if kept:
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_text(json.dumps(runs, default=np.ndarray.tolist))
     return runs
 
 
@@ -134,7 +132,10 @@ def _options() -> argparse.Namespace:
         help="settings of each peer that are tried on training rows; ours have one (%(default)s)",
     )
     parser.add_argument(
-        "--keep", type=Path, metavar="FOLDER", help="go on with what an earlier run kept there"
+        "--keep",
+        type=Path,
+        metavar="FOLDER",
+        help="go on with the seeds that an earlier run kept there",
     )
     parser.add_argument(
         "--effective-samples",
