@@ -12,6 +12,7 @@ from ilr_dynamics.regression import (
     LinearGlobalModel,
     load_snapshot,
 )
+from ilr_dynamics.regression.gaussian_process_global_model import N_OF_SPREAD
 from ilr_dynamics.regression.shared.kernel_search import Kernel
 from ilr_dynamics.regression.shared.matern import correlation
 
@@ -59,6 +60,33 @@ def test_it_is_the_gaussian_process_if_all_inputs_are_inducing_ones():
     found = model.predict(X_new)
     np.testing.assert_allclose(model.outputs.transform(found.mean), mean, atol=1e-6)
     np.testing.assert_allclose(found.factor * kernel.noise, kernel.noise + spread, rtol=1e-6)
+
+
+def test_the_spread_of_few_inducing_inputs_is_that_of_a_model_of_these():
+    generator = np.random.default_rng(6)
+    # In so many dimensions none is described by the others, and more than the first are needed.
+    n = N_OF_SPREAD + 40
+    X, X_new = generator.normal(size=(n, 8)), 2.0 * generator.normal(size=(30, 8))
+    Y = np.column_stack([np.sin(X[:, 0]) + X[:, 1], X[:, 2] ** 2])
+    kernel = Kernel(np.full(8, 1.5), 0.05, 0.2)
+    model = GaussianProcessGlobalModel(kernel=kernel).updated(X, Y, np.ones(n))
+    assert len(model.inducing) == n
+    A, B = model.inputs.transform(X), model.inputs.transform(X_new)
+    Z = model.inducing[:N_OF_SPREAD]
+
+    def features(points):
+        rho = correlation(Z / kernel.lengths, points / kernel.lengths)
+        phi = np.linalg.solve(np.linalg.cholesky(correlation(*[Z / kernel.lengths] * 2)), rho).T
+        return np.column_stack([phi, points, np.ones(len(points))])
+
+    U, U_new = features(A), features(B)
+    left, left_new = (1.0 - np.sum(u[:, :N_OF_SPREAD] ** 2, axis=1) for u in (U, U_new))
+    noise = model.kernel.noise
+    prior = np.append(np.full(N_OF_SPREAD, noise), np.full(9, noise / kernel.linear))
+    uncertain = np.einsum("np,np->n", U_new, np.linalg.solve(U.T @ U + np.diag(prior), U_new.T).T)
+    expected = 1.0 + uncertain + (left_new - np.mean(left)) / noise
+    np.testing.assert_allclose(model.predict(X_new).factor, np.maximum(expected, 1.0), rtol=1e-6)
+    assert 1e-3 < model.left < 1.0
 
 
 def test_a_function_is_found_and_intervals_cover_new_samples(informed):
