@@ -69,5 +69,9 @@ setup(
         "console_scripts": [
             f"{name} = {PACKAGE}.{function}" for name, function in EXECUTABLES.items()
         ],
+        # By the name in a snapshot: who loads one need not know which module to import.
+        f"{PACKAGE}.global_models": [
+            f"identified_dynamics = {PACKAGE}.robot.identified_dynamics:IdentifiedDynamics"
+        ],
     },
 )

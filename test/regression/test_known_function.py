@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from ilr_dynamics.exceptions import InvalidDataError
+from ilr_dynamics.exceptions import InvalidDataError, SnapshotError
 from ilr_dynamics.regression import (
     ILR,
     GlobalModel,
@@ -169,6 +169,19 @@ def test_a_class_of_ones_own_comes_back_by_its_name_and_learns_on(motion, known,
     np.testing.assert_array_equal(loaded.statistics_, model.statistics_)
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
     np.testing.assert_array_equal(loaded.fit(X, Y).predict(X), model.fit(X, Y).predict(X))
+
+
+def test_an_installed_package_that_cannot_be_imported_is_named(tmp_path, monkeypatch):
+    folder = tmp_path / "theirs-1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Name: theirs\nVersion: 1.0\n")
+    offered = f"[{global_model.ENTRY_POINTS}]\ntheirs = ilr_no_such_module:Theirs\n"
+    (folder / "entry_points.txt").write_text(offered)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(SnapshotError, match="'theirs' cannot be imported from ilr_no_such_module"):
+        global_model.global_model_from_arrays("theirs", {})
+    with pytest.raises(SnapshotError, match="no global model 'ours' is known here"):
+        global_model.global_model_from_arrays("ours", {})
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,11 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from ilr_dynamics import robot
+from ilr_dynamics.regression import ILR
 from ilr_dynamics.robot.description import load_description
 
 
@@ -30,5 +32,17 @@ def test_other_modules_do_not_import_the_rigid_body_library():
         "assert 'pinocchio' not in sys.modules\n"
         "robot.RigidBodyModel\n"
         "assert 'pinocchio' in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-P", "-c", code], check=True, timeout=60)
+
+
+def test_a_program_that_loads_identified_dynamics_need_not_import_them(tmp_path):
+    X = np.random.default_rng(0).normal(size=(20, 12))
+    dynamics = robot.IdentifiedDynamics.from_description(load_description("wam4"))
+    ILR(2, global_model=dynamics).fit(X, X[:, :4]).save(tmp_path / "model.npz")
+    code = (
+        "import sys; from ilr_dynamics.regression import load_snapshot\n"
+        "assert 'ilr_dynamics.robot.identified_dynamics' not in sys.modules\n"
+        f"load_snapshot({str(tmp_path / 'model.npz')!r})\n"
     )
     subprocess.run([sys.executable, "-P", "-c", code], check=True, timeout=60)

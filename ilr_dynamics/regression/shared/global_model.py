@@ -14,6 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -32,6 +33,8 @@ __all__ = [
     "name_of",
 ]
 
+# Where installed packages offer global models by name; this one those that it need not import.
+ENTRY_POINTS = "ilr_dynamics.global_models"
 # Classes by name: a snapshot holds names and float arrays, never code.
 _CLASSES: dict[str, type[GlobalModel]] = {}
 
@@ -72,8 +75,8 @@ class GlobalModel(ABC):
     Base of global models, whose posterior predictive distribution is a Student-t.
 
     Instances are never changed: `updated` returns a new one. A subclass with a `name` is found
-    again by that name when a snapshot is loaded; the program that loads it must have imported the
-    subclass. The nodes and their learner import those of the package only.
+    again by that name when a snapshot is loaded, if the program that loads it has imported the
+    subclass, or an installed package offers it as entry point of the group `ENTRY_POINTS`.
     """
 
     name: ClassVar[str]
@@ -272,8 +275,21 @@ def name_of(model: GlobalModel) -> str:
 def global_model_from_arrays(name: str, arrays: Mapping[str, FloatArray]) -> GlobalModel:
     """Make the model that was saved under a name; SnapshotError if no class has it."""
     if name not in _CLASSES:
+        _import_installed(name)
+    if name not in _CLASSES:
         raise SnapshotError(
             f"no global model {name!r} is known here, only {sorted(_CLASSES)}: import the module "
             "that defines it first"
         )
     return _CLASSES[name].from_arrays(arrays)
+
+
+def _import_installed(name: str) -> None:
+    """Import the global model of this name that an installed package offers, if any does."""
+    for offered in entry_points(group=ENTRY_POINTS, name=name):
+        try:
+            offered.load()
+        except ImportError as error:
+            raise SnapshotError(
+                f"the global model {name!r} cannot be imported from {offered.module}: {error}"
+            ) from error
