@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, permutations
+from itertools import combinations
 
 import numpy as np
 import scipy
@@ -26,7 +26,14 @@ import scipy
 from ilr_dynamics.arrays import BoolArray, FloatArray, IndexArray
 from ilr_dynamics.inspection.evidence import ENOUGH_ROWS, Evidence
 from ilr_dynamics.inspection.friction_fit import column_length, fit_friction
-from ilr_dynamics.learning.plausibility import UNITS_OF_LIMIT
+from ilr_dynamics.inspection.torque_mistakes import (
+    Mistake,
+    all_orders,
+    common_orders,
+    maps_of_joints,
+    moved_joints,
+    wrong_units,
+)
 
 __all__ = ["Hypothesis", "best_hypothesis"]
 
@@ -37,10 +44,6 @@ FEWEST = 4.0
 # Nats against torques in another unit: where a weight held twice explains them as well, that is
 # what people get wrong; no two units differ by two.
 RARER = 5.0
-# What drivers make of a Nm by mistake: other gears than there are, a wrong torque constant.
-FACTORS = (0.1, 0.5, 2.0, 10.0)
-# And of a radian, where positions are in turns or another gear is between motor and joint.
-GEARS = (2.0 * np.pi, 0.5, 2.0)
 # Joints are homed by hand, or at the other end of their range: offsets that are tried, rad, and
 # how closely the best of them is found. Small ones are left to `deviations`.
 OFFSETS, FINELY = np.pi / 6.0 * np.arange(-6, 7), 0.01
@@ -64,10 +67,8 @@ class Hypothesis:
 
     Attributes
     ----------
-    kind : str
-        Of `KINDS`; empty if all is as described.
-    joints : tuple of int
-        What it is about.
+    mistake : Mistake
+        What is wrong.
     score : float
         Schwarz's criterion less that of no mistake, nats: negative is better.
     values : ndarray
@@ -75,16 +76,27 @@ class Hypothesis:
         empty.
     error : ndarray of shape (n_joints,)
         Root mean square of what is left of each joint's torque, Nm.
-    unit : str
-        That the torques or positions are in, if not in Nm or rad.
     """
 
-    kind: str
-    joints: tuple[int, ...]
+    mistake: Mistake
     score: float
     values: FloatArray
     error: FloatArray
-    unit: str = ""
+
+    @property
+    def kind(self) -> str:
+        """Of the mistake; empty if all is as described."""
+        return self.mistake.kind
+
+    @property
+    def joints(self) -> tuple[int, ...]:
+        """What the mistake is about."""
+        return self.mistake.joints
+
+    @property
+    def unit(self) -> str:
+        """That the torques or positions are in, if not in Nm or rad."""
+        return self.mistake.unit
 
 
 def best_hypothesis(
@@ -108,77 +120,25 @@ def best_hypothesis(
         The best one, and that all is as described.
     """
     fit = _Fit(evidence, delay)
-    described = fit("", ())
+    described = fit.judge(Mistake())
     if fit.largest_gain(described) < LEAST_GAIN:
         return described, described
-    mistakes = _mistakes(evidence, fit, torque_limit)
-    return min([described, *mistakes], key=lambda found: found.score), described
+    judged = map(fit.judge, _mistakes(fit, len(evidence.joints), torque_limit))
+    return min([described, *judged], key=lambda found: found.score), described
 
 
-def _mistakes(
-    evidence: Evidence, fit: _Fit, torque_limit: FloatArray | None
-) -> Iterator[Hypothesis]:
-    n = len(evidence.joints)
-    yield fit("gravity", (), of_gravity=True)
-    yield fit("payload", (), of_load=True)
-    for factor in FACTORS:
-        yield fit("effort_scale", (), factor=np.full(n, factor), unit=f"{factor:g} Nm")
-    if torque_limit is not None:
-        for unit, share in UNITS_OF_LIMIT.items():
-            name = f"{unit} of each joint's limit"
-            yield fit("effort_scale", (), factor=1.0 / (share * torque_limit), unit=name)
-    signs = np.array([fit("wrong_sign", (j,), of_torque=_flip(n, j)).score for j in range(n)])
-    flipped = np.flatnonzero(signs < -EACH)
+def _mistakes(fit: _Fit, n_joints: int, torque_limit: FloatArray | None) -> Iterator[Mistake]:
+    yield Mistake("gravity", estimated="gravity")
+    yield Mistake("payload", estimated="load")
+    signs = [Mistake.of_signs(n_joints, (joint,)) for joint in range(n_joints)]
+    flipped = [sign.joints[0] for sign in signs if fit.judge(sign).score < -EACH]
     if len(flipped) > 1:
-        change = np.diag(np.where(signs < -EACH, -1.0, 1.0))
-        yield fit("wrong_sign", tuple(flipped.tolist()), of_torque=change)
-    changes: list[tuple[str, tuple[int, ...], FloatArray]]
-    changes = [("wrong_sign", (joint,), _flip(n, joint)) for joint in range(n)]
+        yield Mistake.of_signs(n_joints, tuple(flipped))
     # What a joint that stands still has to do with another's torque nobody can say.
     moving = np.flatnonzero(np.count_nonzero(fit.slips, axis=0) >= ENOUGH_ROWS // THIN).tolist()
-    changes += [("permuted_joints", pair, _swap(n, *pair)) for pair in combinations(moving, 2)]
-    changes += [("permuted_joints", _moved(p), np.eye(n)[p]) for p in fit.orders()]
-    for kind, joints, change in changes:
-        for of_motion, of_torque in ((None, change), (change, None), (change, change)):
-            yield fit(kind, joints, of_motion=of_motion, of_torque=of_torque)
-    for gear in GEARS:
-        everywhere = np.full(n, gear)
-        yield fit("position_scale", (), of_motion=np.diag(everywhere), unit=_unit_of_motion(gear))
-        for joint in range(n):
-            scale = np.diag(np.where(np.arange(n) == joint, gear, 1.0))
-            unit = _unit_of_motion(gear)
-            yield fit("position_scale", (joint,), of_motion=scale, unit=unit)
-    tried = [(fit.offset(j, x), j, x) for j in range(n) for x in OFFSETS if x != 0.0]
-    _, joint, near = min(tried, key=lambda of: of[0].score)
-    step = float(OFFSETS[1] - OFFSETS[0])
-    offset = scipy.optimize.minimize_scalar(
-        lambda x: fit.offset(joint, x).score,
-        bounds=(near - step, near + step),
-        method="bounded",
-        options={"xatol": FINELY},
-    ).x
-    yield fit.offset(joint, float(offset))
-
-
-def _flip(n: int, joint: int) -> FloatArray:
-    change = np.eye(n)
-    change[joint, joint] = -1.0
-    return change
-
-
-def _swap(n: int, one: int, other: int) -> FloatArray:
-    change = np.eye(n)
-    change[[one, other]] = change[[other, one]]
-    return change
-
-
-def _moved(order: IndexArray) -> tuple[int, ...]:
-    """Joints that an order puts elsewhere."""
-    return tuple(np.flatnonzero(order != np.arange(len(order))).tolist())
-
-
-def _unit_of_motion(gear: float) -> str:
-    return "turns" if gear == GEARS[0] else f"{1.0 / gear:g} times the angle"
+    yield from maps_of_joints(n_joints, combinations(moving, 2), fit.orders())
+    yield from wrong_units(n_joints, torque_limit)
+    yield fit.likeliest_offset()
 
 
 class _Fit:
@@ -207,88 +167,105 @@ class _Fit:
         return 0.5 * float(counts @ np.log1p((described.error / self._floor) ** 2))
 
     def orders(self) -> Iterator[IndexArray]:
-        """Orders of the joints that people get wrong, other than two exchanged.
+        """Orders of the joints, other than two exchanged.
 
-        The other way round, from the second or the last one on, or as the torques fit the
-        described ones best.
+        Those that people get wrong, or in which torques fit the described ones best; of few joints
+        all.
         """
         n = len(self._floor)
         if n <= FEW_JOINTS:
-            orders = map(np.array, permutations(range(n)))
-            yield from (order for order in orders if len(_moved(order)) > 2)
+            yield from all_orders(n)
             return
-        yield np.arange(n)[::-1]
-        yield np.roll(np.arange(n), 1)
-        yield np.roll(np.arange(n), -1)
+        yield from common_orders(n)
         rows: BoolArray = np.all(self.slips, axis=1)
         if np.count_nonzero(rows) < ENOUGH_ROWS // THIN:
             return
         own = self._evidence.friction(self._X)[rows]
         left = [[self._left_of(i, j, rows, own) for j in range(n)] for i in range(n)]
         order = scipy.optimize.linear_sum_assignment(np.log(left))[1]
-        if len(_moved(order)) > 2:
+        if len(moved_joints(order)) > 2:
             yield order
             yield np.argsort(order)
 
-    def offset(self, joint: int, offset: float) -> Hypothesis:
-        """Judge that the zero of one joint's positions is wrong by an offset, rad."""
-        shift = np.where(np.arange(len(self._floor)) == joint, offset, 0.0)
-        return self(
-            "position_offset", (joint,), of_position=shift, values=np.array([float(offset)])
-        )
+    def likeliest_offset(self) -> Mistake:
+        """Return the zero of one joint's positions that explains the torques best."""
+        n = len(self._floor)
+        tried = [Mistake.of_zero(n, j, float(x)) for j in range(n) for x in OFFSETS if x != 0.0]
+        best = min(tried, key=lambda mistake: self.judge(mistake).score)
+        assert best.position_offset is not None
+        joint = best.joints[0]
+        near, step = best.position_offset[joint], float(OFFSETS[1] - OFFSETS[0])
+        offset = scipy.optimize.minimize_scalar(
+            lambda x: self.judge(Mistake.of_zero(n, joint, float(x))).score,
+            bounds=(near - step, near + step),
+            method="bounded",
+            options={"xatol": FINELY},
+        ).x
+        return Mistake.of_zero(n, joint, float(offset))
 
     def _left_of(self, torque: int, joint: int, rows: BoolArray, own: FloatArray) -> float:
         """What is left of one torque if it is another joint's, Nm."""
         rest = self._torque[rows, torque] - self._described[rows, joint]
         return fit_friction(rest, own[:, joint])[1] + 1e-9
 
-    def __call__(
-        self,
-        kind: str,
-        joints: tuple[int, ...],
-        *,
-        of_gravity: bool = False,
-        of_load: bool = False,
-        of_motion: FloatArray | None = None,
-        of_torque: FloatArray | None = None,
-        of_position: FloatArray | None = None,
-        factor: FloatArray | None = None,
-        unit: str = "",
-        values: FloatArray | None = None,
-    ) -> Hypothesis:
-        slips = self.slips.copy()
-        # Sign, unit and zero of a joint are told by those that slip, each for itself.
-        if kind == "permuted_joints":
-            slips[:, list(joints)] = slips[:, list(joints)].all(axis=1, keepdims=True)
-        rescale = 1.0 if factor is None else factor
-        rigid, X, torque = self._described, self._X, self._torque / rescale
-        if of_position is not None:
-            X = X + np.pad(of_position, (0, 2 * len(of_position)))
-        if of_motion is not None:
-            X = X @ np.kron(np.eye(3), of_motion)
-        if X is not self._X:
-            rigid = self._evidence.rigid_torque(X)
-        if of_torque is not None:
-            torque = torque @ of_torque
-        shared = [self._gravity] if of_gravity else [self._load] if of_load else []
+    def judge(self, mistake: Mistake) -> Hypothesis:
+        """Judge how well a mistake explains the torques."""
+        slips = self._slips_about(mistake)
+        X, torque = self._as_meant(mistake)
+        rigid = self._described if X is self._X else self._evidence.rigid_torque(X)
+        shared = {"gravity": [self._gravity], "load": [self._load]}.get(mistake.estimated, [])
         own = self._evidence.friction
         found, error = self._solve(torque - rigid, shared, own(X), slips)
-        if values is None:
-            values = found
-        if of_torque is not None:
+        if mistake.torque_map is not None:
             # In the order recorded again.
-            error = np.abs(of_torque) @ error
+            error = np.abs(mistake.torque_map) @ error
+        if mistake.torque_factor is not None:
+            error = mistake.torque_factor * error
         _, described = self._solve(self._torque - self._described, [], own(self._X), slips)
+        score = self._score(mistake, found.size, error, described, slips)
+        if mistake.position_offset is not None:
+            found = mistake.position_offset[list(mistake.joints)]
+        if mistake.estimated == "gravity":
+            found = found + self._evidence.nominal_gravity
+        return Hypothesis(mistake, score, found, error)
+
+    def _slips_about(self, mistake: Mistake) -> BoolArray:
+        """Where the joints slip that a mistake is about (m, n_joints)."""
+        slips = self.slips.copy()
+        # Sign, unit and zero of a joint are told by those that slip, each for itself.
+        if mistake.kind == "permuted_joints":
+            about = list(mistake.joints)
+            slips[:, about] = slips[:, about].all(axis=1, keepdims=True)
+        return slips
+
+    def _as_meant(self, mistake: Mistake) -> tuple[FloatArray, FloatArray]:
+        """States (m, 3 n_joints) and torques (m, n_joints) without the mistake."""
+        X, torque = self._X, self._torque
+        if mistake.torque_factor is not None:
+            torque = torque / mistake.torque_factor
+        if mistake.torque_map is not None:
+            torque = torque @ mistake.torque_map
+        if mistake.position_offset is not None:
+            X = X + np.pad(mistake.position_offset, (0, 2 * len(mistake.position_offset)))
+        if mistake.motion_map is not None:
+            X = X @ np.kron(np.eye(3), mistake.motion_map)
+        return X, torque
+
+    def _score(
+        self,
+        mistake: Mistake,
+        n_estimated: int,
+        error: FloatArray,
+        described: FloatArray,
+        slips: BoolArray,
+    ) -> float:
+        """Schwarz's criterion of a mistake less that of none, nats."""
         counts = np.maximum(np.sum(self._share, axis=0, where=slips), FEWEST)
-        # One of several factors or offsets, by the number of states as any estimate.
-        chosen = factor is not None or kind in ("position_scale", "position_offset")
-        rarer = 0.0 if not chosen else RARER + 0.5 * np.log(counts.max())
-        score = 0.5 * found.size * np.log(counts.max()) + rarer
-        variances = [e**2 + self._floor**2 for e in (rescale * error, described)]
-        score += 0.5 * float(counts @ np.log(variances[0] / variances[1]))
-        if of_gravity:
-            values = values + self._evidence.nominal_gravity
-        return Hypothesis(kind, joints, score, values, rescale * error, unit)
+        # A number that was chosen counts as any estimate.
+        chosen = RARER + 0.5 * np.log(counts.max()) if mistake.is_one_of_several else 0.0
+        variances = [of**2 + self._floor**2 for of in (error, described)]
+        fit = 0.5 * float(counts @ np.log(variances[0] / variances[1]))
+        return float(0.5 * n_estimated * np.log(counts.max()) + chosen + fit)
 
     def _solve(
         self, left: FloatArray, shared: Sequence[FloatArray], own: FloatArray, slips: BoolArray
