@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +32,7 @@ from ilr_dynamics.recording import (
     read_recording,
     training_samples,
 )
+from ilr_dynamics.regression.inference.inference import IterationCallback
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 
 __all__ = [
@@ -166,33 +168,14 @@ def learn(
         If the new model predicts torques that are not finite.
     """
     new_model = model_to_update(model, settings)
-    n_older = samples.n_used - math.ceil(NEWEST_SHARE * samples.n_used)
-    X, Y = samples.X[n_older:], samples.Y[n_older:]
     implausible = implausible_torques(samples, settings)
-    error_before = [] if model is None else _squared_error(model, X, Y)
-
-    def report(first: float, last: float) -> Callable[[int, int, float], None]:
-        def iteration_done(iteration: int, max_iterations: int, lower_bound: float) -> None:
-            fraction = first + (last - first) * iteration / max_iterations
-            progress("learning", fraction, lower_bound)
-
-        return iteration_done
-
     progress("learning", 0.0, math.nan)
     start = time.perf_counter()
     weights = recording_weights(samples.X, new_model) if settings.effective_samples else None
-    newest_weights = None if weights is None else weights[n_older:]
-    density_before = None if model is None else _log_density(model, X, Y, newest_weights)
-    # Updating this trial model with the newest tenth would save half of the time. But two batches
-    # do not give the model of one batch: with two, errors of the simulated arm after three
-    # recordings were up to three times as large.
-    trial = copy.copy(new_model).set_params(calibration_share=0.0)
-    older_weights = None if weights is None else weights[:n_older]
-    older = samples.X[:n_older], samples.Y[:n_older], older_weights
-    with noted_convergence():
-        trial.partial_fit(*older, callback=report(0.0, 0.5))
-    error_after = _squared_error(trial, X, Y)
-    density_after = _log_density(trial, X, Y, newest_weights)
+    older, newest = _split(samples, weights)
+    before = None if model is None else _judged(model, newest)
+    trial = _trial(new_model, older, _reporter(progress, 0.0, 0.5))
+    after = _judged(trial, newest)
     has_changed = trial.change_ is not None and trial.change_.forgotten
     if model is not None and not has_changed:
         # Before it is learned, a recording is as new to the model as the next one will be after,
@@ -201,33 +184,28 @@ def learn(
         share = samples.n_used / (samples.n_used + model.n_samples_)
         new_model.calibrate(samples.X, samples.Y, share=share, unseen=False)
     with noted_convergence() as unsettled:
-        new_model.partial_fit(samples.X, samples.Y, weights, callback=report(0.5, 1.0))
+        new_model.partial_fit(
+            samples.X, samples.Y, weights, callback=_reporter(progress, 0.5, 1.0)
+        )
     learning_time = time.perf_counter() - start
-    for error in (error_after, _squared_error(new_model, X, Y)):
-        if not np.isfinite(error).all():
+    for errors in (after.squared_errors, _squared_errors(new_model, newest)):
+        if not np.isfinite(errors).all():
             raise LearnerError(
-                f"the new model's torque errors are {error}; expected finite numbers"
+                f"the new model's torque errors are {errors}; expected finite numbers"
             )
-    earlier = {} if model is None else model.metadata_
+    new_model.metadata_ = _metadata(new_model, model, settings, recordings)
     change = new_model.change_
-    learned = dict(earlier.get(LEARNED, {}))
-    if change is not None and change.forgotten:
-        learned = learned_before_change(earlier)
-    new_model.metadata_ = {
-        **snapshot_metadata(settings, [*earlier.get("recordings", []), *map(str, recordings)]),
-        LEARNED: learned,
-    }
     return new_model, LearningReport(
         samples_used=samples.n_used,
         rejected=dict(samples.rejected),
         components_before=0 if model is None else model.n_active_,
         components_after=new_model.n_active_,
-        error_before=error_before,
-        error_after=error_after,
-        gain=None if density_before is None else density_after - density_before,
+        error_before=[] if before is None else before.squared_errors,
+        error_after=after.squared_errors,
+        gain=None if before is None else after.log_density - before.log_density,
         change="" if change is None else str(change),
         forgotten={} if change is None else dict(change.forgotten),
-        worse=model is not None and _is_worse(error_after, error_before, settings, new_model),
+        worse=before is not None and _is_worse(after, before, settings, new_model),
         implausible=implausible,
         unsettled="".join(unsettled),
         learning_time=learning_time,
@@ -235,23 +213,90 @@ def learn(
     )
 
 
-def _squared_error(model: MixtureRegressor, X: FloatArray, Y: FloatArray) -> list[float]:
-    error: list[float] = np.mean((model.predict(X) - Y) ** 2, axis=0).tolist()
-    return error
+class _Part(NamedTuple):
+    """Some samples, and their weights if they have any."""
+
+    X: FloatArray
+    Y: FloatArray
+    weights: FloatArray | None
 
 
-def _log_density(
-    model: MixtureRegressor, X: FloatArray, Y: FloatArray, weights: FloatArray | None
-) -> float:
-    """Mean log predictive density of samples of these weights, nats per effective sample."""
-    return float(np.average(model.log_predictive_density(X, Y), weights=weights))
+class _Judgement(NamedTuple):
+    """Mean squared error of each torque, Nm^2, and log density of a sample's torques, nats."""
+
+    squared_errors: list[float]
+    log_density: float
+
+
+def _split(samples: Samples, weights: FloatArray | None) -> tuple[_Part, _Part]:
+    """Samples without the newest ones, and these."""
+    n_older = samples.n_used - math.ceil(NEWEST_SHARE * samples.n_used)
+    older, newest = (
+        _Part(samples.X[rows], samples.Y[rows], None if weights is None else weights[rows])
+        for rows in (slice(n_older), slice(n_older, None))
+    )
+    return older, newest
+
+
+def _trial(model: MixtureRegressor, older: _Part, callback: IterationCallback) -> MixtureRegressor:
+    """
+    Return what a model would be without the newest samples, which then judge it.
+
+    Updating this model with the newest tenth would save half of the time. But two batches do not
+    give the model of one batch: with two, errors of the simulated arm after three recordings were
+    up to three times as large.
+    """
+    trial = copy.copy(model).set_params(calibration_share=0.0)
+    with noted_convergence():
+        trial.partial_fit(older.X, older.Y, older.weights, callback=callback)
+    return trial
+
+
+def _judged(model: MixtureRegressor, part: _Part) -> _Judgement:
+    """Judge a model by samples: the log density is a mean over the effective ones."""
+    log_densities = model.log_predictive_density(part.X, part.Y)
+    return _Judgement(
+        _squared_errors(model, part), float(np.average(log_densities, weights=part.weights))
+    )
+
+
+def _squared_errors(model: MixtureRegressor, part: _Part) -> list[float]:
+    errors: list[float] = np.mean((model.predict(part.X) - part.Y) ** 2, axis=0).tolist()
+    return errors
+
+
+def _reporter(progress: Progress, first: float, last: float) -> IterationCallback:
+    """Report iterations as progress between two shares of the learning."""
+
+    def iteration_done(iteration: int, max_iterations: int, lower_bound: float) -> None:
+        fraction = first + (last - first) * iteration / max_iterations
+        progress("learning", fraction, lower_bound)
+
+    return iteration_done
+
+
+def _metadata(
+    new_model: MixtureRegressor,
+    model: MixtureRegressor | None,
+    settings: LearningSettings,
+    recordings: Sequence[str | Path],
+) -> dict[str, Any]:
+    """Metadata of a new model: its arm, all its recordings, and what each of them gave."""
+    earlier = {} if model is None else model.metadata_
+    change = new_model.change_
+    learned = dict(earlier.get(LEARNED, {}))
+    if change is not None and change.forgotten:
+        learned = learned_before_change(earlier)
+    names = [*earlier.get("recordings", []), *map(str, recordings)]
+    return {**snapshot_metadata(settings, names), LEARNED: learned}
 
 
 def _is_worse(
-    after: list[float], before: list[float], settings: LearningSettings, model: MixtureRegressor
+    after: _Judgement, before: _Judgement, settings: LearningSettings, model: MixtureRegressor
 ) -> bool:
     """Compare squared errors in units of torque scales, which differ tenfold between joints."""
     stated = settings.model.get("output_scale")
     unit = model.output_scaling_.scale if stated is None else np.asarray(stated, dtype=float)
-    rise = np.sum((np.array(after) - CHANCE_RATIO * np.array(before)) / unit**2)
-    return bool(rise > NEGLIGIBLE_RISE**2 * len(after))
+    allowed = CHANCE_RATIO * np.array(before.squared_errors)
+    rise = np.sum((np.array(after.squared_errors) - allowed) / unit**2)
+    return bool(rise > NEGLIGIBLE_RISE**2 * len(after.squared_errors))
