@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 
 from ilr_dynamics.exceptions import RobotDescriptionError
+from ilr_dynamics.learning.settings import ROBOT
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 from ilr_dynamics.robot.arm_export import check_same_arm
 from ilr_dynamics.robot.description import (
     DESCRIPTION_FOLDER,
+    STANDING,
     RobotDescription,
     load_description,
 )
@@ -32,8 +33,8 @@ def add_arm_options(parser: argparse.ArgumentParser) -> None:
         "--robot",
         dest="arm",
         metavar="ROBOT",
-        help="arm of the package or path of the URDF that the model was learned with; by default "
-        "the arm of the package that fits the model",
+        help="arm of the package or path of the URDF that the model was learned with; not needed "
+        "for an arm of the package",
     )
     parser.add_argument(
         "--tool-frame",
@@ -61,36 +62,49 @@ def identified_dynamics(model: MixtureRegressor, path: str) -> IdentifiedDynamic
 
 
 def described_arm(
-    dynamics: IdentifiedDynamics, robot: str | None, tool_frame: str, gravity: Sequence[float]
+    model: MixtureRegressor, dynamics: IdentifiedDynamics, robot: str | None, tool_frame: str
 ) -> RobotDescription:
     """
-    Load the description that dynamics were identified with.
+    Load the description that a model was learned with.
 
     Parameters
     ----------
+    model : MixtureRegressor
+        Its metadata name gravity and the description.
     dynamics : IdentifiedDynamics
+        Of the model.
     robot, tool_frame : str
         Values of the options of `add_arm_options`. Without a robot it is the arm of the package
-        that fits.
-    gravity : sequence of float
-        As for `load_description`.
+        that the model was learned with or, of a model that does not say, the one that fits.
 
     Raises
     ------
     RobotDescriptionError
-        If it cannot be loaded, is that of another arm, or no arm of the package fits.
+        If it cannot be loaded, is that of another arm, or has to be named.
     """
+    gravity = model.metadata_.get("gravity", STANDING)
+    of_package = sorted(path.stem for path in DESCRIPTION_FOLDER.glob("*.urdf"))
+    learned_with = model.metadata_.get(ROBOT)
+    if not robot and isinstance(learned_with, str):
+        # A file may have moved, and is not opened because a snapshot says so. Its limits and
+        # shapes need not be those of an arm of the package that looks alike.
+        if learned_with not in of_package:
+            raise RobotDescriptionError(
+                f"the model was learned with {learned_with!r}; expected --robot with the path of "
+                "that URDF"
+            )
+        robot = learned_with
     if robot:
         description = load_description(robot, tool_frame, gravity)
         check_same_arm(dynamics, description)
         return description
-    for path in sorted(DESCRIPTION_FOLDER.glob("*.urdf")):
-        description = load_description(path.stem, gravity=gravity)
+    for name in of_package:
+        description = load_description(name, gravity=gravity)
         try:
             check_same_arm(dynamics, description)
         except RobotDescriptionError:
             continue
-        return load_description(path.stem, tool_frame, gravity)
+        return load_description(name, tool_frame, gravity)
     raise RobotDescriptionError(
         f"no arm of the package fits the model's {dynamics.n_joints} joints; expected --robot "
         "with the path of the URDF that it was learned with"

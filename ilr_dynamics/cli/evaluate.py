@@ -8,6 +8,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from ilr_dynamics.cli.argument_parser import ArgumentParser
 from ilr_dynamics.cli.judged_model import JudgedModel, add_model_and_bags, model_and_bags
 from ilr_dynamics.cli.judged_recording import JudgedRecording, error_table
 from ilr_dynamics.cli.learning_options import add_recording_options, report_topic
@@ -46,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = ArgumentParser(
         prog="evaluate",
         description="Compare the torques a model predicts with recordings. Without a model: show "
         "how well the arm tracked, by the controller's reports in the recordings.",

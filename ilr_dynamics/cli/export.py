@@ -13,6 +13,7 @@ import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.atomic_file import atomic_writer
+from ilr_dynamics.cli.argument_parser import ArgumentParser
 from ilr_dynamics.cli.described_arm import add_arm_options, described_arm, identified_dynamics
 from ilr_dynamics.cli.output_file import check_output_path
 from ilr_dynamics.cli.program import run_program
@@ -21,7 +22,6 @@ from ilr_dynamics.exceptions import FileAccessError
 from ilr_dynamics.regression import load_snapshot
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 from ilr_dynamics.robot.arm_export import ArmExport
-from ilr_dynamics.robot.description import STANDING
 from ilr_dynamics.robot.export_mjcf import exported_mjcf
 from ilr_dynamics.robot.export_urdf import exported_urdf
 from ilr_dynamics.robot.export_yaml import exported_yaml
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = ArgumentParser(
         prog="export",
         description="Write what a model has identified of an arm in the formats of other tools: "
         "bodies with inertias that bodies can have, rotors and friction.",
@@ -85,8 +85,7 @@ def _export(arguments: Sequence[str] | None) -> None:
         raise FileAccessError("two files have one name; expected another for each format")
     model = load_snapshot(options.snapshot)
     dynamics = identified_dynamics(model, options.snapshot)
-    gravity = model.metadata_.get("gravity", STANDING)
-    description = described_arm(dynamics, options.arm, options.tool_frame, gravity)
+    description = described_arm(model, dynamics, options.arm, options.tool_frame)
     arm = ArmExport.of(dynamics, description)
     errors = torque_errors(arm, model)
     note = f"{MARK}: {description.name} as identified by {Path(options.snapshot).name}"

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from ilr_dynamics.cli.argument_parser import ArgumentParser
 from ilr_dynamics.cli.findings_table import format_findings
 from ilr_dynamics.cli.learning_options import (
     add_bags,
@@ -95,7 +96,7 @@ def _inspections(bags: Sequence[str], settings: LearningSettings) -> list[Inspec
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = ArgumentParser(
         prog="inspect",
         description="Check recordings before a model learns from them.",
     )

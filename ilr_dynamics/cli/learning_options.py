@@ -26,6 +26,7 @@ __all__ = [
     "add_learning_options",
     "add_recording_options",
     "given_parameters",
+    "node_parameters",
     "parse_learning_options",
     "report_topic",
 ]
@@ -161,13 +162,18 @@ def parse_learning_options(
     return options, replace(learning_settings(values), directories=None)
 
 
+def node_parameters(file: Path | None) -> dict[str, Any]:
+    """Return the parameters that a file gives the controller; None: what they are without one."""
+    return read_complete_parameters([file], NODE, INVERSE_DYNAMICS) if file else dict(DEFAULTS)
+
+
 def _parameters(file: Path | None, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a file says, or what is known without one."""
     robot = given.get("robot", ROWS["robot"].default)
     if file is None and ("robot" in given or "joints" not in given):
         file = _file_of_package(robot)
     if file is not None:
-        return read_complete_parameters([file], NODE, INVERSE_DYNAMICS)
+        return node_parameters(file)
     if "robot" not in given:
         # Joints alone: an arm that nobody has described.
         return {**DEFAULTS, "learning.identify_dynamics": False}

@@ -6,18 +6,24 @@ from __future__ import annotations
 
 import argparse
 import math
+import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from ilr_dynamics.cli.argument_parser import ArgumentParser
 from ilr_dynamics.cli.described_arm import add_arm_options, described_arm, identified_dynamics
+from ilr_dynamics.cli.learning_options import node_parameters
 from ilr_dynamics.cli.output_file import check_output_path
 from ilr_dynamics.cli.program import run_program
 from ilr_dynamics.cli.progress_bar import ProgressBar
 from ilr_dynamics.cli.table import format_table
 from ilr_dynamics.exceptions import FileAccessError, InvalidParameterError
+from ilr_dynamics.nodes.shared.robot_description import FROM_ROS
 from ilr_dynamics.planning import (
     N_CANDIDATES,
     STEP,
@@ -28,7 +34,7 @@ from ilr_dynamics.planning import (
     plan_motion,
 )
 from ilr_dynamics.regression import load_snapshot
-from ilr_dynamics.robot.description import STANDING
+from ilr_dynamics.robot.description import RobotDescription
 from ilr_dynamics.robot.waypoints import Waypoints, write_waypoints
 
 __all__ = ["main"]
@@ -58,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     defaults = PlanSettings()
-    parser = argparse.ArgumentParser(
+    parser = ArgumentParser(
         prog="plan",
         description="Plan a motion from which a model would learn most, for trajectory_publisher.",
     )
@@ -99,6 +105,12 @@ def _parser() -> argparse.ArgumentParser:
     number("--rate", defaults.rate, "HZ", "samples a second that will be learned")
     number("--candidates", N_CANDIDATES, "N", "pieces drawn for each one that is taken")
     number("--seed", 0, "N", "of the random numbers")
+    parser.add_argument(
+        "--params-file",
+        type=Path,
+        metavar="FILE",
+        help="parameters of the controller that is to play it: its arm, whose limits are kept too",
+    )
     add_arm_options(parser)
     return parser
 
@@ -115,7 +127,7 @@ def _plan(arguments: Sequence[str] | None) -> None:
         rate=options.rate,
     )
     _check_numbers(options)
-    if not options.output.endswith(".csv"):
+    if Path(options.output).suffix != ".csv":
         raise FileAccessError(
             f"{options.output!r} is no .csv; expected one, as trajectory_publisher tells files by "
             "their names"
@@ -123,8 +135,15 @@ def _plan(arguments: Sequence[str] | None) -> None:
     check_output_path(options.output, MARK.encode())
     model = load_snapshot(options.snapshot)
     dynamics = identified_dynamics(model, options.snapshot)
-    gravity = model.metadata_.get("gravity", STANDING)
-    description = described_arm(dynamics, options.arm, options.tool_frame, gravity)
+    parameters = node_parameters(options.params_file)
+    robot = options.arm
+    if options.params_file and not robot and parameters["robot"] != FROM_ROS:
+        robot = parameters["robot"]
+    description = described_arm(model, dynamics, robot, options.tool_frame)
+    if options.params_file:
+        description = _limited(description, parameters)
+        margin = max(settings.position_margin, parameters["limits.position_margin"])
+        settings = replace(settings, position_margin=margin)
     names = tuple(model.metadata_.get("joint_names", description.joint_names))
     problem = PlanProblem.of_arm(dynamics, description, settings)
     random = np.random.default_rng(options.seed)
@@ -140,7 +159,8 @@ def _plan(arguments: Sequence[str] | None) -> None:
     note = f"{MARK}: {plan.duration:.1f} s for {Path(options.snapshot).name}"
     write_waypoints(options.output, Waypoints(names, plan.waypoint_times, plan.waypoints), note)
     print(_table(plan, problem, names))
-    print(_summary(plan, problem, options.output))
+    print(_summary(plan, problem))
+    print(_how_to_play(plan, options, parameters["trajectory.max_points"]))
 
 
 def _check_numbers(options: argparse.Namespace) -> None:
@@ -176,7 +196,21 @@ def _table(plan: MotionPlan, problem: PlanProblem, names: Sequence[str]) -> str:
     return format_table(titles, rows)
 
 
-def _summary(plan: MotionPlan, problem: PlanProblem, path: str) -> str:
+def _limited(description: RobotDescription, parameters: Mapping[str, Any]) -> RobotDescription:
+    """Return an arm with the limits of a controller, where these are lower."""
+    limits = {}
+    for name in ("velocity", "torque"):
+        built, own = getattr(description, f"{name}_limit"), parameters[f"limits.{name}"]
+        if len(own) != len(built):
+            raise InvalidParameterError(
+                f"parameter limits.{name} has {len(own)} values, expected {len(built)}: one for "
+                "each joint of the model"
+            )
+        limits[f"{name}_limit"] = np.minimum(built, own)
+    return replace(description, **limits)
+
+
+def _summary(plan: MotionPlan, problem: PlanProblem) -> str:
     start = " ".join(f"{angle:.2f}" for angle in problem.start)
     clearance = problem.clearance
     clear = f"{clearance.n_pairs} pairs of shapes"
@@ -185,13 +219,27 @@ def _summary(plan: MotionPlan, problem: PlanProblem, path: str) -> str:
     elif clearance.left_out:
         names = ", ".join(f"{first} and {second}" for first, second in clearance.left_out)
         clear += f", but not those that touched in a recorded posture: {names}"
+    if clearance.n_shapes and clearance.bare_links:
+        clear += f"; NOT kept clear, as they have no shapes: {', '.join(clearance.bare_links)}"
     return (
         f"\nbegins and ends at rest in {start} rad; kept clear: {clear}\n"
         f"information on the parameters: {plan.information:.0f} nats; doubt of torques in reach: "
         f"{plan.doubt[0]:.2f} before, {plan.doubt[-1]:.2f} nats after\n"
-        f"written: {path}, {plan.duration:.1f} s. To play it:\n"
-        f"  ros2 run ilr_dynamics trajectory_publisher --ros-args --params-file my_arm.yaml "
-        f"-p trajectory:={path} -p rate:={1.0 / STEP:.1f}"
+        f"limits and shapes: {problem.torque.description.urdf_path}"
+    )
+
+
+def _how_to_play(plan: MotionPlan, options: argparse.Namespace, max_points: int) -> str:
+    file = shlex.quote(str(options.params_file or "my_arm.yaml"))
+    trajectory = shlex.quote(f"trajectory:={options.output}")
+    n_points = len(plan.waypoints)
+    allowed = ""
+    if n_points > max_points:
+        allowed = f", by a controller with trajectory.max_points of {n_points} or more"
+    return (
+        f"written: {options.output}, {plan.duration:.1f} s. To play it{allowed}:\n"
+        f"  ros2 run ilr_dynamics trajectory_publisher --ros-args --params-file {file} "
+        f"-p {trajectory} -p rate:={1.0 / STEP:.1f}"
     )
 
 

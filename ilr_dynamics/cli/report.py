@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ilr_dynamics.cli.argument_parser import ArgumentParser
 from ilr_dynamics.cli.described_arm import NOT_IDENTIFIED, add_arm_options, described_arm
 from ilr_dynamics.cli.html_report import REPORT_MARK
 from ilr_dynamics.cli.judged_model import JudgedModel, add_model_and_bags, model_and_bags
@@ -51,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = ArgumentParser(
         prog="report",
         description="Write a report on a model and recordings as one HTML file that needs no "
         "network. Without a model: on how well the arm tracked.",
@@ -122,15 +123,15 @@ def _findings(
 
 def _description(judged: JudgedModel, options: argparse.Namespace) -> RobotDescription | str:
     """Description of the model's arm, or why there is none."""
-    gravity = judged.settings.gravity
     if judged.dynamics is None:
         if not options.arm:
             return f"{NOT_IDENTIFIED}, or --robot for the kinematics"
+        gravity = judged.settings.gravity
         description = load_description(options.arm, options.tool_frame, gravity)
         judged.check_joints(description)
         return description
     try:
-        return described_arm(judged.dynamics, options.arm, options.tool_frame, gravity)
+        return described_arm(judged.model, judged.dynamics, options.arm, options.tool_frame)
     except RobotDescriptionError as error:
         # A robot, or a link of it, that somebody names has to be the right one.
         if options.arm or options.tool_frame:

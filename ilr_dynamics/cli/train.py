@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
+from ilr_dynamics.cli.argument_parser import ArgumentParser
 from ilr_dynamics.cli.learning_options import (
     add_bags,
     add_learning_options,
@@ -48,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = ArgumentParser(
         prog="train", description="Learn the inverse dynamics of an arm from its recordings."
     )
     add_bags(parser)

@@ -18,9 +18,19 @@ from ilr_dynamics.regression import load_snapshot
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 from ilr_dynamics.robot.description import STANDING, RobotDescription, load_description
 
-__all__ = ["BEFORE", "UNITS", "LearningSettings", "load_compatible_snapshot", "snapshot_metadata"]
+__all__ = [
+    "BEFORE",
+    "ROBOT",
+    "UNITS",
+    "LearningSettings",
+    "load_compatible_snapshot",
+    "snapshot_metadata",
+]
 
 UNITS = {"position": "rad", "velocity": "rad/s", "acceleration": "rad/s^2", "torque": "Nm"}
+
+ROBOT = "robot"
+"""What the metadata call the package's arm or the URDF that a model was learned with, if any."""
 
 BEFORE = {"gravity": list(STANDING)}
 """Metadata that snapshots of earlier releases lack."""
@@ -227,6 +237,7 @@ def snapshot_metadata(settings: LearningSettings, recordings: list[str]) -> dict
         "driver_compensates_gravity": settings.driver_compensates_gravity,
         "gravity": list(settings.gravity),
         "units": UNITS,
+        ROBOT: settings.robot,
         "recordings": recordings,
     }
 
@@ -260,7 +271,7 @@ def load_compatible_snapshot(path: str | Path, settings: LearningSettings) -> Mi
     model = load_snapshot(path)
     for name, expected in snapshot_metadata(settings, []).items():
         found = model.metadata_.get(name, BEFORE.get(name))
-        if name != "recordings" and found != expected:
+        if name not in ("recordings", ROBOT) and found != expected:
             raise SnapshotError(
                 f"the snapshot {path} is for {name} = {str(found)[:MAX_SHOWN]}; "
                 f"expected {expected}"

@@ -61,7 +61,7 @@ class Clearance:
     """
     Whether an arm is clear of itself and of boxes.
 
-    Shapes are the collision elements of the URDF, or the visual ones if there are none. Those
+    Shapes are the collision elements of the URDF, and the visual ones of links without. Those
     that turn about one point against each other, as neighbours and all parts of a spherical
     shoulder do, may touch: the ranges of their joints keep them apart. So may those that do in a
     posture in which the arm has been: shapes are larger than what they stand for. Those that were
@@ -82,11 +82,13 @@ class Clearance:
     ----------
     left_out : tuple of (str, str)
         Names of shapes that may touch each other, as they did in a known posture.
+    bare_links : tuple of str
+        Names of moving links with a mass and without a shape.
 
     Raises
     ------
     RobotDescriptionError
-        If shapes cannot be read, or there are boxes and no moving shapes.
+        If shapes cannot be read, or there are boxes and moving links without a shape.
     InvalidParameterError
         If the arm was closer to a box than the margin in a known posture.
     """
@@ -101,10 +103,11 @@ class Clearance:
         self._model = pinocchio_model(description)
         self._shapes = _arm_shapes(description, self._model)
         self._n_of_arm = self._shapes.ngeoms
-        if boxes and not any(shape.parentJoint for shape in self._shapes.geometryObjects):
+        self.bare_links = _bare_links(description, self._model, self._shapes)
+        if boxes and self.bare_links:
             raise RobotDescriptionError(
-                f"{description.urdf_path} has no shapes of moving links, expected some to keep "
-                f"clear of the {boxes[0]}"
+                f"{description.urdf_path} has no shapes of {', '.join(self.bare_links)}, expected "
+                f"some of each moving link to keep clear of the {boxes[0]}"
             )
         if boxes:
             for shape in _box_shapes(self._model, boxes).geometryObjects:
@@ -197,14 +200,39 @@ def _arm_shapes(description: RobotDescription, model: pinocchio.Model) -> Any:
     path = str(description.urdf_path)
     try:
         shapes = pinocchio.buildGeomFromUrdf(model, path, pinocchio.GeometryType.COLLISION)
-        if shapes.ngeoms == 0:
-            shapes = pinocchio.buildGeomFromUrdf(model, path, pinocchio.GeometryType.VISUAL)
+        # Only where they are needed: meshes to look at may be missing.
+        if any(link.find("collision") is None for link in _links(description, "visual")):
+            covered = {shape.parentFrame for shape in shapes.geometryObjects}
+            visual = pinocchio.buildGeomFromUrdf(model, path, pinocchio.GeometryType.VISUAL)
+            for shape in visual.geometryObjects:
+                if shape.parentFrame not in covered:
+                    shapes.addGeometryObject(shape)
     except (ValueError, RuntimeError) as error:
         raise RobotDescriptionError(
             f"{path}: its shapes cannot be read: {error}; expected meshes to which "
             "ROS_PACKAGE_PATH leads"
         ) from error
     return shapes
+
+
+def _bare_links(
+    description: RobotDescription, model: pinocchio.Model, shapes: Any
+) -> tuple[str, ...]:
+    """Names of moving links with a mass and without a shape."""
+    covered = {model.frames[shape.parentFrame].name for shape in shapes.geometryObjects}
+    moving = {
+        frame.name
+        for frame in model.frames
+        if frame.type == pinocchio.FrameType.BODY and frame.parentJoint != UNIVERSE
+    }
+    with_mass = [link.get("name", "") for link in _links(description, "inertial/mass")]
+    return tuple(name for name in with_mass if name in moving - covered)
+
+
+def _links(description: RobotDescription, with_part: str) -> list[ElementTree.Element]:
+    """Links of a URDF that have a part."""
+    links = ElementTree.parse(description.urdf_path).getroot().findall("link")
+    return [link for link in links if link.find(with_part) is not None]
 
 
 def _box_shapes(model: pinocchio.Model, boxes: Sequence[KeepOutBox]) -> Any:

@@ -7,9 +7,10 @@ import sys
 
 import numpy as np
 import pytest
+from ament_index_python import get_package_share_path
 
 from ilr_dynamics.cli.plan import main
-from ilr_dynamics.regression import ILR
+from ilr_dynamics.regression import ILR, load_snapshot
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
@@ -17,6 +18,7 @@ from ilr_dynamics.robot.waypoints import read_waypoints
 
 HOME = np.array([0.0, 0.7, 0.0, 1.8])
 JOINTS = ("wam_j1", "wam_j2", "wam_j3", "wam_j4")
+SLOW = "0.3, 0.3, 0.2, 0.3"
 SHORT = ["--minutes", "0.25", "--candidates", "2"]
 
 
@@ -57,6 +59,51 @@ def test_the_program_writes_what_trajectory_publisher_plays(model, tmp_path):
     assert 4.0 < waypoints.times[-1] <= 15.0
     np.testing.assert_allclose(waypoints.positions[[0, -1]], [HOME, HOME])
     assert np.max(np.abs(waypoints.positions - HOME)) > 0.1
+
+
+def test_the_limits_of_the_controller_are_kept(model, tmp_path, capsys, refused):
+    slow = tmp_path / "my arm.yaml"
+    text = (get_package_share_path("ilr_dynamics") / "config" / "wam4.yaml").read_text()
+    usual = "      velocity: [2.0, 2.0, 2.0, 2.0]\n      torque:"
+    assert usual in text
+    slow.write_text(text.replace(usual, usual.replace("2.0, 2.0, 2.0, 2.0", SLOW)))
+    out = tmp_path / "motion.csv"
+    options = ["-o", str(out), "--params-file", str(slow), *SHORT, "--minutes", "0.4"]
+    assert main([str(model), *options]) == 0
+    said = capsys.readouterr().out
+    assert f"--params-file '{slow}' -p trajectory:={out}" in said
+    speeds = np.abs(np.gradient(read_waypoints(out).positions, 0.1, axis=0))
+    assert np.all(speeds.max(axis=0) <= [0.3, 0.3, 0.2, 0.3])
+    slow.write_text(slow.read_text().replace(SLOW, "0.3, 0.3, 0.3"))
+    assert "limits.velocity" in refused(model, *options)
+
+
+def test_a_plan_of_more_points_than_a_controller_takes_says_so(model, tmp_path, capsys):
+    few = tmp_path / "few.yaml"
+    text = (get_package_share_path("ilr_dynamics") / "config" / "wam4.yaml").read_text()
+    few.write_text(text.replace("max_points: 2000", "max_points: 20"))
+    out = tmp_path / "motion.csv"
+    assert main([str(model), "-o", str(out), "--params-file", str(few), *SHORT]) == 0
+    n_points = len(read_waypoints(out).times)
+    said = capsys.readouterr().out
+    assert f"by a controller with trajectory.max_points of {n_points} or more" in said
+
+
+def test_numbers_may_be_written_as_python_takes_them(model, tmp_path, refused):
+    said = refused(model, "-o", tmp_path / "m.csv", "--keep-out", "-1e-1", "-1.", *"0000")
+    assert "has sides of" in said
+
+
+def test_a_model_of_a_file_needs_that_file(model, tmp_path, refused):
+    own = tmp_path / "own.urdf"
+    text = load_description("wam4").urdf_path.read_text()
+    own.write_text(text.replace('velocity="2', 'velocity="0.2'))
+    learned = load_snapshot(model)
+    learned.metadata_ = {**learned.metadata_, "robot": str(own)}
+    learned.save(tmp_path / "model.npz")
+    out = tmp_path / "motion.csv"
+    said = refused(tmp_path / "model.npz", "-o", out)
+    assert f"learned with '{own}'; expected --robot" in said and not out.exists()
 
 
 def test_an_earlier_plan_is_replaced_and_no_other_file(model, tmp_path, refused):
@@ -119,7 +166,8 @@ def test_values_out_of_range_are_named(model, tmp_path, refused, options, text):
 
 
 def test_the_file_has_a_name_by_which_it_is_played(model, tmp_path, refused):
-    assert "is no .csv" in refused(model, "-o", tmp_path / "motion.txt")
+    for name in ("motion.txt", ".csv"):
+        assert "is no .csv" in refused(model, "-o", tmp_path / name)
     assert "expected a file in an existing folder" in refused(
         model, "-o", tmp_path / "no" / "m.csv"
     )

@@ -180,7 +180,7 @@ def test_an_arm_that_is_not_of_the_package_is_named(report, folder, tmp_path):
     quick = ["--components", "4", "--accept-worse"]
     assert train.main([str(folder / "new"), "-o", model, *own, *quick]) == 0
     page = report(model, "{folder}/new")
-    assert page.text.count("no arm of the package fits the model's 4 joints") == 2
+    assert page.text.count("expected --robot with the path of that URDF") == 2
     # Friction needs no description.
     assert len(page.tables["friction"]) == 5 and "identified parameters" not in page.tables
     # An earlier model may have learned with another description.

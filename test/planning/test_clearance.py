@@ -40,13 +40,16 @@ def arm():
     return load_description("wam4")
 
 
-@pytest.mark.parametrize("kind", ["collision", "visual"])
-def test_a_ball_stays_the_margin_away_from_a_box(kind, tmp_path):
-    """Of collision elements, and of visual ones where there are no others."""
-    description = pendulum(tmp_path, BALL.format(kind=kind))
-    if kind == "visual":
-        text = description.urdf_path.read_text().replace("collision", "visual")
-        description.urdf_path.write_text(text)
+@pytest.mark.parametrize(
+    ("kind", "of_base"),
+    [("collision", "collision"), ("visual", "visual"), ("visual", "collision")],
+)
+def test_a_ball_stays_the_margin_away_from_a_box(kind, of_base, tmp_path):
+    """Of a link's collision elements, or its visual ones, whatever other links have."""
+    description = pendulum(tmp_path, "")
+    text = description.urdf_path.read_text().replace("collision", of_base)
+    whole = text.replace("</inertial>", f"</inertial>{BALL.format(kind=kind)}")
+    description.urdf_path.write_text(whole)
     clearance = Clearance(description, [BOX], 0.05, np.zeros((1, 1)))
     # The ball's centre is at (cos q, sin q): it enters the margin where sin q = 0.8 - 0.15.
     edge = np.arcsin(0.65)
@@ -133,7 +136,9 @@ def test_the_base_may_stand_on_a_table(arm):
 def test_an_arm_without_shapes_keeps_clear_of_nothing_and_of_no_box(tmp_path):
     description = pendulum(tmp_path, "")
     assert Clearance(description, [], 0.05, np.zeros((1, 1))).n_pairs == 0
-    with pytest.raises(RobotDescriptionError, match="has no shapes of moving links"):
+    with pytest.raises(
+        RobotDescriptionError, match="has no shapes of arm, expected some of each moving link"
+    ):
         Clearance(description, [BOX], 0.05, np.zeros((1, 1)))
 
 
