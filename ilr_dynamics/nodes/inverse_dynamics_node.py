@@ -35,6 +35,7 @@ from ilr_dynamics.nodes.shared.event_log import EventLog
 from ilr_dynamics.nodes.shared.fast_dds import shared_memory_warning
 from ilr_dynamics.nodes.shared.node_process import StopRequest, limited_end, start_ros
 from ilr_dynamics.nodes.shared.realtime import PriorityExecutor, take_realtime_priority
+from ilr_dynamics.nodes.shared.rivals import LOOK_PERIOD
 from ilr_dynamics.nodes.shared.robot_description import PublishedArm
 from ilr_dynamics.nodes.shared.robot_model import load_arm
 from ilr_dynamics.robot.description import RobotDescription
@@ -77,8 +78,7 @@ class InverseDynamicsNode(LifecycleNode):
         )
         # By a steady clock, as it matters most when simulated time stands still.
         clock = Clock(clock_type=ClockType.STEADY_TIME)
-        period = self.get_parameter("diagnostics.period").value
-        self.create_timer(period, self._yield_to_rivals, clock=clock)
+        self.create_timer(LOOK_PERIOD, self._yield_to_rivals, clock=clock)
         self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._apply_parameters)
         if warning := shared_memory_warning():

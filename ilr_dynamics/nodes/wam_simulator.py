@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.msg import SetParametersResult
+from rclpy.clock import Clock, ClockType
 from rclpy.logging import LoggingSeverity
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -36,7 +37,7 @@ from ilr_dynamics.nodes.shared.realtime import (
     ScheduledCollector,
     take_realtime_priority,
 )
-from ilr_dynamics.nodes.shared.rivals import RivalWatch, other_arms
+from ilr_dynamics.nodes.shared.rivals import LOOK_PERIOD, RivalWatch, other_arms
 from ilr_dynamics.nodes.shared.robot_description import PublishedArm
 from ilr_dynamics.nodes.shared.robot_model import load_arm
 from ilr_dynamics.robot.driver import DriverEvent, EventKind
@@ -93,6 +94,8 @@ class WamSimulator(Node):
             self._log.warning("middleware", warning)
         self._rivals = RivalWatch(self._other_arms)
         self._objection = self._rivals.begin()
+        clock = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(LOOK_PERIOD, self._yield_to_rivals, clock=clock)
 
     def run(self, stop: StopRequest) -> None:
         """Simulate until a stop is requested, or raise if another arm is there already."""
@@ -230,9 +233,11 @@ class WamSimulator(Node):
             "other, or give one of them another namespace or ROS_DOMAIN_ID"
         )
 
+    def _yield_to_rivals(self) -> None:
+        self._objection = self._objection or self._rivals.again()
+
     def _publish_diagnostics(self) -> None:
         self._log.flush()
-        self._objection = self._objection or self._rivals.again()
         driver = self._arm.driver
         text = "brakes on" if driver.braked else "torque on"
         details = {kind.value: str(driver.counts[kind]) for kind in EventKind}

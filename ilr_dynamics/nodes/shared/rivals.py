@@ -4,16 +4,19 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 
 from rclpy.node import Node
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 
-__all__ = ["RivalWatch", "other_arms", "other_controllers"]
+__all__ = ["LOOK_PERIOD", "RivalWatch", "other_arms", "other_controllers"]
 
-# Time after which nodes that were there before have been discovered, s.
-_DISCOVERY_TIME = 5.0
+# Time between two looks, s.
+LOOK_PERIOD = 1.0
+# Number of looks after which nodes that were there before have been discovered: on a busy machine
+# a lost announcement, and then a lost endpoint, is repeated after three seconds each. Looks are
+# counted and not seconds, as a machine that is too busy for one is so for the other.
+_LOOKS = 10
 # The middleware discovers endpoints before their nodes.
 _UNKNOWN = "_NODE_NAME_UNKNOWN_"
 
@@ -30,22 +33,23 @@ class RivalWatch:
 
     def __init__(self, find: Callable[[], str]) -> None:
         self._find = find
-        self._began = -_DISCOVERY_TIME
+        self._looks_left = 0
         self._before = False
 
     def begin(self) -> str:
         """Return an objection to the beginning of the node's work; or ""."""
-        self._began, self._before = time.monotonic(), False
+        self._looks_left, self._before = _LOOKS, False
         return self._find()
 
     def again(self) -> str:
         """
-        Return an objection to going on, to be asked for about once a second; or "".
+        Return an objection to going on, to be asked for every `LOOK_PERIOD`; or "".
 
         One that is gone by the next time has given way itself.
         """
-        if time.monotonic() - self._began > _DISCOVERY_TIME:
+        if self._looks_left == 0:
             return ""
+        self._looks_left -= 1
         objection = self._find()
         before, self._before = self._before, bool(objection)
         return objection if before else ""
