@@ -10,9 +10,10 @@ from collections.abc import Callable, Hashable
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
+from ilr_dynamics.nodes.shared.endpoint_nodes import node_names
+
 __all__ = ["Publishers", "SilenceWatchdog"]
 
-_UNKNOWN = "_NODE_NAME_UNKNOWN_"
 # Shortest time between two queries of the identities, s: a query takes 0.2 ms, for which joint
 # states wait. There are none without contradictions.
 _LOOK_PERIOD = 0.02
@@ -51,12 +52,8 @@ class Publishers:
         # Counting takes a third of the time. If there are several, the names are queried each
         # time, as they will be read and one may have replaced another.
         if count > 1 or count != len(self._names):
-            self._names = tuple(
-                f"{info.node_namespace.rstrip('/')}/{info.node_name}"
-                for info in self._node.get_publishers_info_by_topic(self._topic)
-                # The middleware discovers publishers before their nodes.
-                if info.node_name != _UNKNOWN
-            )
+            infos = self._node.get_publishers_info_by_topic(self._topic)
+            self._names = tuple(node_names(infos))
         return count, _counted(self._names)
 
     def is_present(self, identity: Hashable) -> bool:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from rclpy.node import Node
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 
+from ilr_dynamics.nodes.shared.endpoint_nodes import node_names
+
 __all__ = ["LOOK_PERIOD", "RivalWatch", "other_arms", "other_controllers"]
 
 # Time between two looks, s.
@@ -17,8 +19,6 @@ LOOK_PERIOD = 1.0
 # a lost announcement, and then a lost endpoint, is repeated after three seconds each. Looks are
 # counted and not seconds, as a machine that is too busy for one is so for the other.
 _LOOKS = 10
-# The middleware discovers endpoints before their nodes.
-_UNKNOWN = "_NODE_NAME_UNKNOWN_"
 
 
 class RivalWatch:
@@ -80,11 +80,7 @@ def other_arms(node: Node, state_topic: str, command_topic: str) -> list[str]:
 
 def _others(node: Node, endpoints: Sequence[TopicEndpointInfo]) -> list[str]:
     """Return the names of the nodes of endpoints, less one that has the name of this node."""
-    names = [
-        f"{endpoint.node_namespace.rstrip('/')}/{endpoint.node_name}"
-        for endpoint in endpoints
-        if endpoint.node_name != _UNKNOWN
-    ]
+    names = node_names(endpoints)
     if node.get_fully_qualified_name() in names:
         names.remove(node.get_fully_qualified_name())
     return names
