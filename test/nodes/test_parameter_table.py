@@ -80,4 +80,4 @@ def test_trajectories_of_the_description_are_those_there_are():
     training = [name for name in names if name.startswith("train")]
     others = [name for name in names if name not in training]
     named = ", ".join([f"{training[0]} to {training[-1]}", *others])
-    assert row.description.startswith(f"{named}, ")
+    assert row.description.startswith(f"trajectory to follow: {named}, ")
