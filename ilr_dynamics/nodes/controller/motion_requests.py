@@ -218,14 +218,16 @@ class MotionRequests:
             self._goal.end_at_rest(aborted(f"Current goal stopped by ~/{name}."))
 
     def _answer(self, name: str, response: Trigger.Response) -> Trigger.Response:
-        # A fault is not ended by stop, and by hold only while the position of the arm is known.
-        blind = name == "hold" and bool(self._controller and self._controller.fault)
-        response.success = not blind
+        fault = "" if self._controller is None else self._controller.fault
+        idle = self._controller is None or self._controller.mode is Mode.WAITING
+        # Where no torque goes out nothing moves the arm, but nothing holds it either. A fault is
+        # not ended by stop, and by hold only while the position of the arm is known.
+        response.success = not fault and not (name == "hold" and idle)
         if self._controller is None:
             response.message = "not configured: no torque goes out"
-        elif self._controller.mode is Mode.WAITING:
+        elif idle:
             response.message = "waiting for joint states: no torque goes out"
         else:
-            response.message = self._controller.fault or self._controller.mode.name.lower()
+            response.message = fault or self._controller.mode.name.lower()
         self._log.info(name, f"request to {name}: {response.message}")
         return response

@@ -33,7 +33,8 @@ def test_silence_lets_the_arm_down(arm):
     assert arm.set_parameters(moving=False, **USUAL).successful
     # Time stood still, so the next state is not late, and yet the fault stays.
     assert arm.state().mode == ControllerState.FAULT
-    assert "no joint state for " in arm.ask(Trigger, "stop").message
+    stopped = arm.ask(Trigger, "stop")
+    assert not stopped.success and "no joint state for " in stopped.message
     assert arm.ask(Trigger, "hold").message == "holding"
 
 
