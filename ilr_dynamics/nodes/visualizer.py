@@ -93,7 +93,7 @@ class Visualizer(Node):
             self, ControllerState, "inverse_dynamics/controller_state", _STATES
         )
         self._payloads = PolledSubscription(
-            self, PayloadEstimate, "inverse_dynamics/payload", qos.STATUS
+            self, PayloadEstimate, "inverse_dynamics/payload", qos.LATCHED
         )
         if self._state_topic:
             # Raw: of 500 joint states per second only those that are drawn are deserialised.

@@ -27,10 +27,11 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from ilr_dynamics.cli.ros_domain import OwnDomain
 from ilr_dynamics.nodes.markers import palette
+from ilr_dynamics.nodes.shared import qos
 from ilr_dynamics.regression import ILR, Prior
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
-from ilr_dynamics_msgs.msg import ControllerState
+from ilr_dynamics_msgs.msg import ControllerState, PayloadEstimate
 
 CONFIG = FilePath(__file__).parents[2] / "config"
 JOINTS = ["j1", "j2", "j3", "j4"]
@@ -320,9 +321,17 @@ def test_nothing_is_listened_to_while_nobody_looks(bench):
     for subscription in list(bench.node.subscriptions):
         bench.node.destroy_subscription(subscription)
     bench.show_until(lambda: listeners() == 0)
+    # Said once, while nobody looked.
+    topic = "inverse_dynamics/payload"
+    payloads = bench.node.create_publisher(PayloadEstimate, topic, qos.LATCHED)
+    payloads.publish(PayloadEstimate(used_mass=0.5))
     bench.look()
     bench.forget()
     bench.show_until(lambda: bench.newest("torque bars") and bench.newest("arm"))
+    bench.show_until(lambda: "0.50 kg" in bench.texts("payload"))
+    payloads.publish(PayloadEstimate())
+    bench.show_until(lambda: all(m.ns != "payload" for m in bench.seen["markers"][-1].markers))
+    bench.node.destroy_publisher(payloads)
 
 
 def test_the_arm_may_be_left_to_a_robot_model(bench_without_arm):

@@ -50,7 +50,7 @@ class FitPublisher:
         self._report: FitReport | None = None
         self._message = FitMessage(joint_names=list(joints))
         self._message.header.frame_id = frame
-        self._publisher = node.create_lifecycle_publisher(FitMessage, "~/model_fit", qos.STATUS)
+        self._publisher = node.create_lifecycle_publisher(FitMessage, "~/model_fit", qos.LATCHED)
 
     @property
     def status(self) -> tuple[bytes, str]:
@@ -84,11 +84,11 @@ class FitPublisher:
         if fit is None or fit.report is self._report:
             return
         before, self._report = self._report, fit.report
-        if not fit.report.motion:
+        if not (fit.report.motion or (before and before.motion)):
             return
         self._fill(stamp, fit.report)
         self._publisher.publish(self._message)
-        if before is None or before.fits == fit.report.fits:
+        if before is None or before.fits == fit.report.fits or not fit.report.motion:
             return
         text = f"the learned model {fit.report.text}"
         if fit.report.fits:

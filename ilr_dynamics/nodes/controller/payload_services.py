@@ -43,7 +43,7 @@ class PayloadServices:
         self._controller: TrackingController | None = None
         self._estimation = "off"
         self._message = PayloadMessage()
-        self._publisher = node.create_publisher(PayloadMessage, "~/payload", qos.STATUS)
+        self._publisher = node.create_publisher(PayloadMessage, "~/payload", qos.LATCHED)
         node.create_service(EstimatePayload, "~/estimate_payload", self._on_estimate)
         node.create_service(SetPayload, "~/set_payload", self._on_set)
         node.create_service(Trigger, "~/clear_payload", self._on_clear)
@@ -68,24 +68,31 @@ class PayloadServices:
         tool_frame : str
             Frame of the payload.
         """
+        is_another = carried is not self._carried
         self._carried, self._controller, self._estimation = carried, controller, estimation
         self._message.header.frame_id = tool_frame
         self._message.joint_names = list(controller.limits.joints)
+        if is_another:
+            self._publish(carried.estimate())
 
     def disconnect(self) -> None:
-        """Respond without a controller from now on."""
+        """Respond without a controller from now on; nothing is fed forward any more."""
+        if self._carried is not None:
+            self._carried.clear()
+            self._publish(self._carried.estimate())
         self._carried = self._controller = None
 
     def observe(self, stamp: Any, command: Command) -> None:
         """Observe a cycle, after its torque was sent; publish what is new."""
         carried = self._carried
+        self._message.header.stamp = stamp
         if carried is None or not carried.observe(command, estimates=self._estimation != "off"):
             return
         estimate = carried.estimate()
         if self._estimation == "automatic" and carried.follow(estimate):
-            self._renew(f"payload followed: {estimate.text}")
-        self._fill(stamp, estimate)
-        self._publisher.publish(self._message)
+            self._renew(f"payload followed: {estimate.text}", estimate)
+        else:
+            self._publish(estimate)
 
     def _on_estimate(
         self, request: EstimatePayload.Request, response: EstimatePayload.Response
@@ -113,7 +120,7 @@ class PayloadServices:
             response.inertia = estimate.payload.inertia
         if response.success:
             carried.take(estimate)
-            self._renew(f"payload estimated: {estimate.text}")
+            self._renew(f"payload estimated: {estimate.text}", estimate)
         return response
 
     def _on_set(
@@ -147,7 +154,7 @@ class PayloadServices:
             response.message = str(error)
             return response
         response.success = True
-        self._renew(response.message)
+        self._renew(response.message, self._carried.estimate())
         return response
 
     def _objection(self) -> str:
@@ -161,17 +168,18 @@ class PayloadServices:
             )
         return ""
 
-    def _renew(self, text: str) -> None:
+    def _renew(self, text: str, estimate: PayloadEstimate) -> None:
+        """Feed the payload forward that is to be from now on, and say so."""
         assert self._carried is not None and self._controller is not None
         self._log.info("payload", text)
         feedforward: FeedForward | None = self._carried.renewed()
         if feedforward is not None:
             self._controller.set_feedforward(feedforward)
+        self._publish(estimate)
 
-    def _fill(self, stamp: Any, estimate: PayloadEstimate) -> None:
+    def _publish(self, estimate: PayloadEstimate) -> None:
         assert self._carried is not None
         message, payload, used = self._message, estimate.payload, self._carried.payload
-        message.header.stamp = stamp
         message.verdict, message.text = int(estimate.verdict), estimate.text
         message.mass, message.com, message.inertia = payload.mass, payload.com, payload.inertia
         message.std, message.log_odds = estimate.std, estimate.posterior.log_odds
@@ -181,3 +189,4 @@ class PayloadServices:
         message.source = self._carried.source
         message.used_mass = used.mass if used else 0.0
         message.used_com = used.com if used else [0.0, 0.0, 0.0]
+        self._publisher.publish(message)

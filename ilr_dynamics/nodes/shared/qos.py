@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
-__all__ = ["COMMAND", "COMMAND_IN_TIME", "JOINT_STATES", "REQUEST", "STATUS"]
+__all__ = ["COMMAND", "COMMAND_IN_TIME", "JOINT_STATES", "LATCHED", "REQUEST", "STATUS"]
 
 # Sensor data. Depth 1, because only the newest state needs an answer: after a delay, torques for
 # older states would only delay the present one.
@@ -36,3 +36,5 @@ COMMAND_IN_TIME = QoSProfile(
 
 REQUEST = QoSProfile(depth=10)
 STATUS = QoSProfile(depth=10)
+# For a state that changes seldom: who subscribes later gets the last message, too.
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 
 from ilr_dynamics.exceptions import RobotDescriptionError
 from ilr_dynamics.nodes.parameters import joints_in_messages
+from ilr_dynamics.nodes.shared import qos
 from ilr_dynamics.nodes.shared.polled_subscription import PolledSubscription
 from ilr_dynamics.scratch_folder import ScratchFolder
 
@@ -26,7 +26,6 @@ FROM_ROS = "robot_description"
 """Value of the parameter ``robot``, and name of the parameter and the topic."""
 
 # As robot_state_publisher offers it: the last one, for whoever comes later.
-_LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 # Time to wait for the topic, and between two looks, s.
 _TIMEOUT = 5.0
 _PAUSE = 0.02
@@ -50,7 +49,7 @@ class PublishedArm:
         self._topic: PolledSubscription | None = None
         if node.get_parameter("robot").value == FROM_ROS:
             # Early, as discovery takes a while.
-            self._topic = PolledSubscription(node, String, FROM_ROS, _LATCHED)
+            self._topic = PolledSubscription(node, String, FROM_ROS, qos.LATCHED)
 
     def forget(self) -> None:
         """Let the next `with_file` use a URDF that was published since the last one."""

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the arm carries: estimated, set and cleared over DDS, without a jump of the torque."""
 
+import time
+
 import numpy as np
 import pytest
 from _payload_arm import described_with
@@ -9,6 +11,7 @@ from controller_bench import CYCLE, RATE_LIMIT
 from lifecycle_msgs.msg import Transition
 from std_srvs.srv import Trigger
 
+from ilr_dynamics.nodes.shared import qos
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.payload import Payload
 from ilr_dynamics.robot.plant import WamPlant
@@ -125,6 +128,34 @@ def test_nothing_about_the_payload_changes_in_a_fault_or_without_a_controller(ar
     assert arm.change_state(Transition.TRANSITION_CLEANUP)
     answer = arm.ask(Trigger, "clear_payload", moving=False)
     assert not answer.success and "not configured" in answer.message
+
+
+def used_payload(arm):
+    """What somebody who asks only now is told of the payload that is fed forward."""
+    told = []
+    topic = "/inverse_dynamics/payload"
+    late = arm.node.create_subscription(PayloadEstimate, topic, told.append, qos.LATCHED)
+    deadline = time.monotonic() + 30.0
+    while not told:
+        assert time.monotonic() < deadline, "nothing is told of the payload"
+        arm.spin(0.05)
+    arm.node.destroy_subscription(late)
+    return told[-1].source, told[-1].used_mass, list(told[-1].used_com)
+
+
+def test_whoever_asks_is_told_what_is_fed_forward_without_motion_or_estimate(arm):
+    nothing = ("none", 0.0, [0.0] * 3)
+    assert arm.set_parameters(payload__estimation="off").successful
+    assert used_payload(arm) == nothing
+    assert set_payload(arm, 0.5, HEAVY.com).success
+    assert used_payload(arm) == ("set", 0.5, list(HEAVY.com))
+    assert arm.ask(Trigger, "clear_payload").success
+    assert used_payload(arm) == nothing
+    assert set_payload(arm, 0.5, HEAVY.com).success
+    assert arm.change_state(Transition.TRANSITION_DEACTIVATE)
+    assert used_payload(arm)[0] == "set"
+    assert arm.change_state(Transition.TRANSITION_CLEANUP)
+    assert used_payload(arm) == nothing
 
 
 def test_estimates_are_off_where_that_is_asked_for(arm):
