@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from _learners import LearnedTorque
+from _plant_inverse import PlantInverse
 from _simulated_motion import Arm, recorded_samples
 
 from ilr_dynamics.arrays import FloatArray
@@ -18,7 +19,6 @@ from ilr_dynamics.control import (
     TrackingResult,
     track,
 )
-from ilr_dynamics.robot.plant_inverse import PlantInverse
 from ilr_dynamics.robot.tool_paths import figure_eight, tool_path, training_periods
 
 __all__ = [

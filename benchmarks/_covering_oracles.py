@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from _closed_loop import TEST_PATHS
 from _covering_law import Box, distance_ratios, states_of
+from _plant_inverse import PlantInverse
 from _simulated_motion import Arm
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
-from ilr_dynamics.robot.plant_inverse import PlantInverse
 from ilr_dynamics.robot.tool_paths import tool_path
 
 __all__ = ["TestStates", "correlation_times", "normalised_error", "of_model", "of_oracles"]

@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 import numpy as np
+from _plant_inverse import PlantInverse
 
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.plant import WamPlant
 from ilr_dynamics.robot.plant_config import load_plant_config
-from ilr_dynamics.robot.plant_inverse import PlantInverse
 from ilr_dynamics.robot.tool_paths import resting_posture
 
 __all__ = ["excitation_samples"]

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import mujoco
 import numpy as np
+from _plant_inverse import PlantInverse
 from _simulated_motion import Arm
 from numpy.typing import ArrayLike
 
@@ -20,7 +21,6 @@ from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.robot.description import RobotDescription
 from ilr_dynamics.robot.plant import Measurement, WamPlant
 from ilr_dynamics.robot.plant_config import PlantConfig
-from ilr_dynamics.robot.plant_inverse import PlantInverse
 
 __all__ = ["PLANTS", "hard_arm", "perfect_inverse"]
 

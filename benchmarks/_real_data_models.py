@@ -136,9 +136,9 @@ class Identified:
         """Of Student's distribution of each output."""
         prediction = self._model.predict(X)
         squared = np.diagonal(self._model.noise_shape) * prediction.factor[:, None]
-        added = prediction.variance_of_unseen()
-        if added is not None:
-            squared = squared + (self._model.dof - 2.0) / self._model.dof * added
+        for added in (prediction.doubt, prediction.unlearnable):
+            if added is not None:
+                squared = squared + (self._model.dof - 2.0) / self._model.dof * added
         return prediction.mean, np.sqrt(squared)
 
     def predict_one(self, x: FloatArray) -> FloatArray:

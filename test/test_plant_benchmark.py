@@ -186,8 +186,7 @@ def test_the_product_goes_through_its_gate_to_the_analytic_torque(arm):
 
 def test_joints_carry_what_the_hose_does_not():
     from _hard_plants import HoseInverse, hard_arm, hose_torque, perfect_inverse
-
-    from ilr_dynamics.robot.plant_inverse import PlantInverse
+    from _plant_inverse import PlantInverse
 
     pulled, usual = hard_arm("hose", 0), hard_arm("own", 0)
     x = np.concatenate([[0.0, 0.7, 0.0, 1.8], np.zeros(4), np.zeros(4)])

@@ -72,21 +72,6 @@ class Inspection:
     velocity_limit: FloatArray | None = None
     unusable: IlrDynamicsError | None = None
 
-    def required_samples(self) -> Samples:
-        """
-        Return the samples that are there.
-
-        Raises
-        ------
-        RecordingError
-            The recording cannot be read or holds too little to learn from.
-        FileAccessError
-            It lies outside the allowed directories.
-        """
-        if self.samples is None:
-            raise self.unusable or RecordingError(f"recording {self.uri} gives no samples")
-        return self.samples
-
     @property
     def refusal(self) -> str:
         """Why nothing should be learned from it; empty if there is no reason."""

@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -15,7 +14,7 @@ from rosbags.serde import SerdeError
 from rosbags.typesys import Stores, get_typestore
 from rosbags.typesys.store import Typestore
 
-from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.arrays import IndexArray
 from ilr_dynamics.exceptions import RecordingError
 from ilr_dynamics.recording.joint_state_block import JointStateBlock
 from ilr_dynamics.recording.joint_state_layout import FIELDS, JointStateLayout
@@ -23,9 +22,7 @@ from ilr_dynamics.recording.rejection import Rejection
 
 __all__ = [
     "JOINT_STATE",
-    "JointSeries",
     "JointStateDecoder",
-    "decode_joint_states",
     "encode_joint_state",
     "typestore",
 ]
@@ -44,57 +41,6 @@ MAX_ALONE = 1_000_000
 def typestore() -> Typestore:
     """Return the definitions of ROS 2's messages, loaded on first use: that is slow."""
     return get_typestore(Stores.ROS2_JAZZY)
-
-
-@dataclass(frozen=True)
-class JointSeries:
-    """
-    Joint states of one topic.
-
-    Attributes
-    ----------
-    stamp : ndarray of shape (n,), int64
-        Header stamp, ns.
-    position, velocity, effort : ndarray of shape (n, n_joints)
-        Values in rad, rad/s and Nm, of the `TYPES`; NaN where the message has no valid value.
-    rejection : ndarray of shape (n,), uint8
-        Reason why the message cannot be used, as `Rejection`.
-    names : tuple of str
-        Names of the joints in the first readable message.
-    """
-
-    stamp: NDArray[np.int64]
-    position: FloatArray
-    velocity: NDArray[np.float32]
-    effort: NDArray[np.float32]
-    rejection: NDArray[np.uint8]
-    names: tuple[str, ...]
-
-
-def decode_joint_states(
-    messages: Sequence[bytes], joints: Sequence[str], required: Collection[str]
-) -> JointSeries:
-    """
-    Decode JointState messages and order their values by joint name.
-
-    Parameters
-    ----------
-    messages : sequence of bytes
-        CDR of each message.
-    joints : sequence of str
-        Order of the columns.
-    required : collection of {"position", "velocity", "effort"}
-        Fields that a usable message must have; the others may be empty.
-
-    Returns
-    -------
-    JointSeries
-    """
-    decoder = JointStateDecoder(joints)
-    block = decoder.decode(messages)
-    return JointSeries(
-        block.stamp, rejection=block.rejection(required), names=decoder.names, **block.fields
-    )
 
 
 class JointStateDecoder:

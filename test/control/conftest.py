@@ -1,9 +1,15 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from ilr_dynamics.control import Gains, JointLimits, JointPath, Supervision
+
+# Benchmarks are scripts, whose modules are found by their path.
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 JOINTS = ("j1", "j2")
 PERIOD = 0.002

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import numpy as np
 import pytest
+from _plant_inverse import PlantInverse
 
 from ilr_dynamics.control import (
     FeedForwardTorque,
@@ -17,7 +18,6 @@ from ilr_dynamics.exceptions import TrajectoryError
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.plant import WamPlant
 from ilr_dynamics.robot.plant_config import load_plant_config
-from ilr_dynamics.robot.plant_inverse import PlantInverse
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 from ilr_dynamics.robot.tool_paths import figure_eight, joint_path
 

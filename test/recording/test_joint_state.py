@@ -9,16 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from ilr_dynamics.recording.joint_state import decode_joint_states, encode_joint_state
+from ilr_dynamics.recording.joint_state import JointStateDecoder, encode_joint_state
 from ilr_dynamics.recording.rejection import Rejection, count_rejections
 
 JOINTS = ["j1", "j2", "j3"]
 finite = st.floats(-1e6, 1e6)
 
 
+def decode(messages):
+    return JointStateDecoder(JOINTS).decode(messages)
+
+
 def reasons(messages, required=("position",)):
-    series = decode_joint_states(messages, JOINTS, required)
-    return [Rejection(reason) for reason in series.rejection]
+    return [Rejection(reason) for reason in decode(messages).rejection(required)]
 
 
 @given(
@@ -28,14 +31,12 @@ def reasons(messages, required=("position",)):
 )
 def test_values_are_mapped_by_name_whatever_the_order(names, values, stamp):
     q, qd, tau = values
-    series = decode_joint_states(
-        [encode_joint_state(stamp, names, q, qd, tau)], JOINTS, ["position"]
-    )
+    block = decode([encode_joint_state(stamp, names, q, qd, tau)])
     place = [names.index(joint) for joint in JOINTS]
-    assert series.stamp[0] == stamp
-    np.testing.assert_array_equal(series.position[0], q[place])
-    np.testing.assert_array_equal(series.velocity[0], qd[place].astype(np.float32))
-    np.testing.assert_array_equal(series.effort[0], tau[place].astype(np.float32))
+    assert block.stamp[0] == stamp
+    np.testing.assert_array_equal(block.fields["position"][0], q[place])
+    np.testing.assert_array_equal(block.fields["velocity"][0], qd[place].astype(np.float32))
+    np.testing.assert_array_equal(block.fields["effort"][0], tau[place].astype(np.float32))
 
 
 def test_order_may_change_between_messages():
@@ -44,14 +45,14 @@ def test_order_may_change_between_messages():
         encode_joint_state(1, JOINTS[::-1], [1.0, 2.0, 3.0]),
         encode_joint_state(2, JOINTS, [1.0, 2.0, 3.0]),
     ]
-    series = decode_joint_states(messages, JOINTS, ["position"])
-    np.testing.assert_array_equal(series.position, [[1, 2, 3], [3, 2, 1], [1, 2, 3]])
+    position = decode(messages).fields["position"]
+    np.testing.assert_array_equal(position, [[1, 2, 3], [3, 2, 1], [1, 2, 3]])
 
 
 def test_optional_fields_may_be_empty():
-    series = decode_joint_states([encode_joint_state(0, JOINTS, np.ones(3))], JOINTS, ["position"])
-    assert series.rejection[0] == Rejection.NONE
-    assert np.isnan(series.velocity).all() and np.isnan(series.effort).all()
+    block = decode([encode_joint_state(0, JOINTS, np.ones(3))])
+    assert block.rejection(["position"])[0] == Rejection.NONE
+    assert np.isnan(block.fields["velocity"]).all() and np.isnan(block.fields["effort"]).all()
 
 
 @pytest.mark.parametrize(
@@ -82,8 +83,7 @@ def test_nan_matters_only_in_required_fields():
 
 @given(st.binary(max_size=80), st.booleans())
 def test_any_bytes_are_decoded_or_rejected(data, with_header):
-    series = decode_joint_states([b"\x00\x01\x00\x00" * with_header + data], JOINTS, ["position"])
-    assert series.rejection[0] != Rejection.NONE
+    assert reasons([b"\x00\x01\x00\x00" * with_header + data]) != [Rejection.NONE]
 
 
 def test_counts_name_only_what_occurred():

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ilr_dynamics.recording import joint_state
-from ilr_dynamics.recording.joint_state import decode_joint_states, encode_joint_state
+from ilr_dynamics.recording.joint_state import JointStateDecoder, encode_joint_state
 
 numbers = st.floats(allow_nan=True, allow_infinity=True)
 stamps = st.integers(-(2**31), 2**31 - 1).map(lambda s: s * 10**9 + 123)
@@ -39,7 +39,7 @@ def message(draw):
 def _alone(data, joints):
     block = joint_state.JointStateBlock(1, len(joints))
     with np.errstate(over="ignore"):
-        joint_state.JointStateDecoder(joints)._decode_one(data, 0, block)
+        JointStateDecoder(joints)._decode_one(data, 0, block)
     return block
 
 
@@ -47,13 +47,14 @@ def _alone(data, joints):
 @given(messages=st.lists(message(), min_size=1, max_size=12), data=st.data())
 def test_many_at_once_are_as_one_by_one(messages, data):
     required = data.draw(st.sampled_from([("position",), ("position", "effort"), ("effort",)]))
-    series = decode_joint_states(messages, ["a", "b"], required)
+    block = JointStateDecoder(["a", "b"]).decode(messages)
+    rejection = block.rejection(required)
     for row, text in enumerate(messages):
         alone = _alone(text, ["a", "b"])
         reason = alone.rejection(required)[0]
-        assert series.rejection[row] == reason
+        assert rejection[row] == reason
         if reason == joint_state.Rejection.UNREADABLE:
             continue
-        assert series.stamp[row] == alone.stamp[0]
+        assert block.stamp[row] == alone.stamp[0]
         for field in joint_state.FIELDS:
-            np.testing.assert_array_equal(getattr(series, field)[row], alone.fields[field][0])
+            np.testing.assert_array_equal(block.fields[field][row], alone.fields[field][0])

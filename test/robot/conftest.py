@@ -10,6 +10,7 @@ import pytest
 
 # Test folders are no packages (--import-mode=importlib), so a shared module is found by its path.
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 from identification import motion, rigid_torque  # noqa: E402
 

@@ -59,7 +59,7 @@ def errors(dynamics, X, truth):
     """Errors of the mean (n, 4) and deviations of what is predicted of torques, Nm."""
     found = dynamics.predict(X)
     noise = np.diag(dynamics.noise_shape) * dynamics.dof / (dynamics.dof - 2.0)
-    return found.mean - truth, np.sqrt(noise + found.variance_of_unseen())
+    return found.mean - truth, np.sqrt(noise + found.doubt + found.unlearnable)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -6,11 +6,11 @@ import dataclasses
 
 import numpy as np
 import pytest
+from _plant_inverse import PlantInverse
 
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.plant import WamPlant
 from ilr_dynamics.robot.plant_config import load_plant_config
-from ilr_dynamics.robot.plant_inverse import PlantInverse
 from ilr_dynamics.robot.rigid_body import RigidBodyModel
 from ilr_dynamics.robot.tool_paths import joint_path, tool_path
 

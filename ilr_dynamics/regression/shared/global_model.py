@@ -64,11 +64,6 @@ class GlobalPrediction:
     doubt: FloatArray | None = None
     unlearnable: FloatArray | None = None
 
-    def variance_of_unseen(self) -> FloatArray | None:
-        """Variance (n, d) beyond the widened noise, of the global model itself."""
-        parts = [part for part in (self.doubt, self.unlearnable) if part is not None]
-        return sum(parts[1:], parts[0]) if parts else None
-
 
 class GlobalModel(ABC):
     """
