@@ -13,7 +13,7 @@ from ilr_dynamics.cli.learning_options import DEFAULTS, add_bags, given_paramete
 from ilr_dynamics.exceptions import RobotDescriptionError, SnapshotError
 from ilr_dynamics.inspection.inspect_recording import with_continuous_joints
 from ilr_dynamics.learning import LearningSettings, load_compatible_snapshot, read_samples
-from ilr_dynamics.nodes.settings import command_topic
+from ilr_dynamics.nodes.settings import command_topic, state_topic
 from ilr_dynamics.recording import Samples, SampleSettings
 from ilr_dynamics.recording.bag_metadata import STORAGE_SUFFIXES
 from ilr_dynamics.regression import load_snapshot
@@ -74,7 +74,7 @@ class JudgedModel:
             joint_names=tuple(metadata["joint_names"]),
             driver_compensates_gravity=metadata["driver_compensates_gravity"],
             gravity=tuple(metadata.get("gravity", STANDING)),
-            state_topic=values["learning.state_topic"],
+            state_topic=state_topic(values),
             command_topic=command_topic(values),
             controller_state_topic=values["learning.controller_state_topic"] or None,
             prefix=values["prefix"],

@@ -175,7 +175,8 @@ INVERSE_DYNAMICS = (
     DIRECTORIES,
     Row("learning.snapshot_directory", "",
         "folder for snapshots without a name; empty: ~/.ros/ilr_dynamics", read_only=True),
-    Row("learning.state_topic", "joint_states", "topic of the joint states in recordings"),
+    Row("learning.state_topic", "",
+        "topic of the joint states in recordings; empty: that of state.topic"),
     Row("learning.torque", "commanded",
         "torque to learn from: commanded, of learning.command_topic, or measured, the efforts of "
         "the joint states", choices=("commanded", "measured")),

@@ -51,6 +51,7 @@ __all__ = [
     "learner_limits",
     "learning_settings",
     "snapshot_folder",
+    "state_topic",
 ]
 
 # Expected payload, as a share of the largest one, before the arm has moved.
@@ -286,7 +287,7 @@ def learning_settings(values: Mapping[str, Any], namespace: str = "/") -> Learni
     return LearningSettings(
         joint_names=tuple(values["joints"]),
         driver_compensates_gravity=values["driver_compensates_gravity"],
-        state_topic=values["learning.state_topic"],
+        state_topic=state_topic(values),
         command_topic=command_topic(values),
         controller_state_topic=values["learning.controller_state_topic"] or None,
         namespace=namespace,
@@ -317,6 +318,11 @@ def _forgetting(values: Mapping[str, Any]) -> float | str:
     """Return what earlier samples weigh after an update: a number, or that it decides."""
     factor: float = values["learning.forgetting_factor"]
     return "auto" if values["learning.adapt"] and factor == 1.0 else factor
+
+
+def state_topic(values: Mapping[str, Any]) -> str:
+    """Return the topic of the joint states in recordings, by default that of the node."""
+    return str(values["learning.state_topic"] or values["state.topic"])
 
 
 def command_topic(values: Mapping[str, Any]) -> str | None:

@@ -116,6 +116,13 @@ def test_feedforward_follows_the_controllers_kind(
     assert type(settings.feedforward(physics, predictor)) is kind
 
 
+def test_learner_reads_the_topic_that_is_controlled_unless_another_is_named(values):
+    values["state.topic"] = "/arm/states"
+    assert learning_settings(values).state_topic == "/arm/states"
+    values["learning.state_topic"] = "joint_states"
+    assert learning_settings(values).state_topic == "joint_states"
+
+
 def test_learner_is_told_the_arm(values):
     values["learning.sample_rate"] = 0.0
     values["learning.command_topic"] = ""

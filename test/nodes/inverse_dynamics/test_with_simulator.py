@@ -157,7 +157,8 @@ def test_files_of_the_driver_agree(driver):
     shared = ("state.topic", "command.topic", "command.interface", "joints")
     for name in (*shared, "driver_compensates_gravity"):
         assert driver.of_node[name] == driver.of_simulator[name]
-    learned_from = [driver.of_node["learning.state_topic"]]
+    assert not driver.of_node.get("learning.state_topic")  # So it is state.topic.
+    learned_from = [driver.of_node["state.topic"]]
     if driver.of_node.get("learning.torque", "commanded") == "commanded":
         learned_from.append(driver.of_node["learning.command_topic"])
     assert driver.of_recorder["topics"] == learned_from
