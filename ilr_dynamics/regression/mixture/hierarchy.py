@@ -19,13 +19,9 @@ from scipy.special import logsumexp
 from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.regression.families import stick_breaking
 from ilr_dynamics.regression.families.normal_wishart import NormalWishart
-from ilr_dynamics.regression.families.tied_components import (
-    GroupedSums,
-    TiedRegions,
-    TiedRegressions,
-    tied_regions,
-    tied_regressions,
-)
+from ilr_dynamics.regression.families.tied_components import GroupedSums
+from ilr_dynamics.regression.families.tied_regions import TiedRegions, tied_regions
+from ilr_dynamics.regression.families.tied_regressions import TiedRegressions, tied_regressions
 from ilr_dynamics.regression.mixture.hyperparameters import (
     CONCENTRATION_SIZE,
     log_scale_prior,

@@ -9,9 +9,9 @@ Posterior predictive distribution: a mixture of multivariate Student-t densities
     w_k(x) \propto E[\pi_k]\; T_{\nu'_k}(x \mid m_k,\
     \tfrac{1 + \kappa_k}{\kappa_k \nu'_k} \Psi_k^{-1})
 
-with eta' = eta + 1 - d and nu' = nu + 1 - m degrees of freedom. The last component is the one not yet
-seen: it has the mass beyond the K sticks and the base prior's predictive, and it is what a query
-far from all data falls back to.
+with eta' = eta + 1 - d and nu' = nu + 1 - m degrees of freedom. The last component is the one not
+yet seen: it has the mass beyond the K sticks and the base prior's predictive, and it is what a
+query far from all data falls back to.
 """
 
 from __future__ import annotations
