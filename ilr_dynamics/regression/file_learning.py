@@ -211,8 +211,8 @@ def _beside(file: SampleFile, known: Knowledge, suffix: str) -> SampleFile:
 def _extend(item: tuple[SampleFile, SampleFile], transforms: Transforms) -> None:
     file, extended_file = item
     X, Y, weights = file.read()
-    Z = extended(transforms, X, transforms.residual(X, Y))
-    extended_file.write(Z[:, : file.n_inputs], Z[:, file.n_inputs :], weights)
+    zeta = extended(transforms, X, transforms.residual(X, Y))
+    extended_file.write(zeta[:, : file.n_inputs], zeta[:, file.n_inputs :], weights)
 
 
 @one_blas_thread

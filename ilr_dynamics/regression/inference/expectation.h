@@ -59,16 +59,16 @@ INLINE double *take_row(const double *row, ptrdiff_t n, ptrdiff_t one, double *t
 }
 
 // Triangles of a component from its roots (m, m + 1) over [x, 1] and (p, p) over [x, features, 1, y].
-INLINE void take_triangles(const Components *self, const double *of_inputs, const double *of_outputs,
+INLINE void take_triangles(const Components *self, const double *R_x, const double *R_y,
                            double *to)
 {
     ptrdiff_t m = self->m, q = self->q, p = self->p;
     for (ptrdiff_t i = 0; i < m; i++) {
-        *to++ = of_inputs[i * (m + 1) + m];
-        to = take_row(of_inputs + i * (m + 1), i + 1, m, to);
+        *to++ = R_x[i * (m + 1) + m];
+        to = take_row(R_x + i * (m + 1), i + 1, m, to);
     }
-    for (ptrdiff_t i = q; i < p; i++) to = take_row(of_outputs + i * p, i + 1, q - 1, to);
-    for (ptrdiff_t i = 0; i < q; i++) to = take_row(of_outputs + i * p, i + 1, q - 1, to);
+    for (ptrdiff_t i = q; i < p; i++) to = take_row(R_y + i * p, i + 1, q - 1, to);
+    for (ptrdiff_t i = 0; i < q; i++) to = take_row(R_y + i * p, i + 1, q - 1, to);
 }
 
 // ---------------------------------------------------------------- log rho

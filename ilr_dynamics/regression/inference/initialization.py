@@ -67,14 +67,14 @@ def nearest_seed(points: FloatArray, seeds: FloatArray) -> IndexArray:
 
 
 def assignment_statistics(
-    Z: FloatArray, weights: FloatArray, labels: IndexArray, n_components: int
+    zeta: FloatArray, weights: FloatArray, labels: IndexArray, n_components: int
 ) -> FloatArray:
-    """Scatter matrices (n_components, p, p) of the extended samples Z (n, p) of each label."""
+    """Scatter matrices (n_components, p, p) of the extended samples zeta (n, p) of each label."""
     order = np.argsort(labels, kind="stable")
-    F = pairwise_products(Z[order]) * weights[order, None]
+    F = pairwise_products(zeta[order]) * weights[order, None]
     counts = np.bincount(labels, minlength=n_components)
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
     packed = np.zeros((n_components, F.shape[1]))
     filled = counts > 0
     packed[filled] = np.add.reduceat(F, starts[filled], axis=0)
-    return scatter_matrices(packed, Z.shape[1])
+    return scatter_matrices(packed, zeta.shape[1])

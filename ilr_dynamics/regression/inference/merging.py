@@ -81,14 +81,14 @@ def merge_components(
 
 
 def entropy_losses(
-    Z: FloatArray, weights: FloatArray, forms: FloatArray, pairs: IndexArray
+    zeta: FloatArray, weights: FloatArray, forms: FloatArray, pairs: IndexArray
 ) -> FloatArray:
     """
     Entropy of the responsibilities lost by merging each pair of components, in nats.
 
     Parameters
     ----------
-    Z, weights : (n, p), (n,)
+    zeta, weights : (n, p), (n,)
         Extended samples and their weights.
     forms : (K, p, p)
         Those of the E-step.
@@ -106,9 +106,9 @@ def entropy_losses(
         r.data = xlogy(r.data, r.data)
         return np.asarray(weights @ r)
 
-    for start in range(0, Z.shape[0], BLOCK_ROWS):
+    for start in range(0, zeta.shape[0], BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
-        log_rho = pairwise_products(Z[block]) @ coefficients.T
+        log_rho = pairwise_products(zeta[block]) @ coefficients.T
         log_rho -= log_rho.max(axis=1, keepdims=True)
         # Few components have a share of a sample.
         rows, components = np.nonzero(log_rho > NEGLIGIBLE_LOG_SHARE)

@@ -6,7 +6,7 @@ The infinite mixture of local linear regressions: prior, statistics, posterior.
 A posterior is the prior plus sufficient statistics, always rebuilt from both, so that statistics
 can be added, sorted and dropped at any time and the prior is never touched by the data. The
 statistics of one component are a single matrix, the weighted scatter of its extended samples
-z = [x, features of x, 1, y].
+zeta = [x, features of x, 1, y].
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["MixturePosterior", "MixturePrior", "extend", "most_probable_concentr
 
 
 def extend(U: FloatArray, Y: FloatArray) -> FloatArray:
-    """Extended samples z = [u, y] (n, p) of regressors u = [x, .., 1] (n, q) and outputs."""
+    """Extended samples zeta = [u, y] (n, p) of regressors u = [x, .., 1] (n, q) and outputs."""
     return np.concatenate([U, Y], axis=1)
 
 
@@ -62,31 +62,33 @@ class MixturePosterior:
 
     def expected_log_joint(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """
-        Find roots with log rho_nk = c_k - (|W_k [x_n, 1]|^2 + |V_k z_n|^2) / 2 (E-step).
+        Find c and R with log rho_nk = c_k - |R_k zeta_n|^2 / 2 (E-step).
 
         log rho_nk = E[log pi_k] + E[log N(x_n | k)] + E[log N(y_n | x_n, k)].
 
         Returns
         -------
         c : (K,)
-        W : (K, m, m + 1)
-        V : (K, p, p)
+        R_x : (K, m, m + 1)
+            Rows of R for the inputs, over [x, 1] alone.
+        R_y : (K, p, p)
+            Those for the outputs.
         """
-        V, output_constants = self.regression.expected_log_likelihoods()
-        W, input_constants = self.region.expected_log_likelihoods()
-        return self.expected_log_weights + input_constants + output_constants, W, V
+        R_y, output_constants = self.regression.expected_log_likelihoods()
+        R_x, input_constants = self.region.expected_log_likelihoods()
+        return self.expected_log_weights + input_constants + output_constants, R_x, R_y
 
     def expected_log_joint_forms(self) -> FloatArray:
-        """Matrices Q (K, p, p) with log rho_nk = z_n' Q_k z_n."""
-        constants, of_inputs, of_outputs = self.expected_log_joint()
-        (K, p, _), m = of_outputs.shape, self.region.dimension
+        """Matrices Q (K, p, p) with log rho_nk = zeta_n' Q_k zeta_n."""
+        constants, R_x, R_y = self.expected_log_joint()
+        (K, p, _), m = R_y.shape, self.region.dimension
         one = self.regression.n_regressors - 1
         # One product squares both.
-        W = np.zeros((K, p + m, p))
-        W[:, :p] = of_outputs
-        W[:, p:, :m] = of_inputs[:, :, :m]
-        W[:, p:, one] = of_inputs[:, :, m]
-        forms = np.swapaxes(W, 1, 2) @ W
+        R = np.zeros((K, p + m, p))
+        R[:, :p] = R_y
+        R[:, p:, :m] = R_x[:, :, :m]
+        R[:, p:, one] = R_x[:, :, m]
+        forms = np.swapaxes(R, 1, 2) @ R
         forms *= -0.5
         forms[:, one, one] += constants
         return forms
