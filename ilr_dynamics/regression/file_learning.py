@@ -153,7 +153,7 @@ def _check(files: Sequence[SampleFile]) -> None:
 
 def _check_start(start: MixtureRegressor, model: MixtureRegressor, file: SampleFile) -> None:
     check_type(start, "start", MixtureRegressor)
-    # Of as many levels as the model is to have.
+    # A prior of as many levels as the model has.
     check_type(start.default_prior, "the prior of start", type(model.default_prior), exactly=True)
     start._check_fitted()
     sizes, expected = (start.n_features_in_, start.n_outputs_), (file.n_inputs, file.n_outputs)

@@ -39,8 +39,8 @@ from ilr_dynamics.regression.units.transforms import Transforms
 
 __all__ = ["Learner", "calibrated", "extended", "held_out_rows"]
 
-# A component takes this share of its own samples for novel: about two standard deviations, no
-# farther than a stretch of samples evenly spread reaches.
+# Share of its own samples that a component takes for novel, those beyond about two standard
+# deviations: just beyond the ends (1.7) of samples that are spread evenly along a line.
 NOVELTY_LEVEL = 0.05
 MAX_CALIBRATION_SAMPLES = 2000
 
@@ -81,14 +81,14 @@ class Learner:
             X, weights, scaling.input_location, scaling.input_scale, "input"
         )
         regressors = Regressors.from_data(inputs, self.features, int(self.degree), X, weights)
-        # The outputs' scaling waits for the residuals.
+        # Outputs are scaled below, once their residuals are known.
         unscaled = Standardizer(np.zeros(Y.shape[1]), np.ones(Y.shape[1]))
         transforms = Transforms(regressors, unscaled, self.global_model, self.learn_residual)
         transforms = transforms.updated(X, Y, weights, kept=1.0)
         residual = transforms.residual(X, Y)
         location = scaling.output_location
         if location is None and self.learn_residual:
-            # Far from all data the global model's prediction is all there is.
+            # Far from all data the residual expected must be zero.
             location = 0.0
         outputs = Standardizer.from_data(
             residual, weights, location, scaling.output_scale, "output"
@@ -227,9 +227,9 @@ class Learner:
 
 def held_out_rows(n: int, share: float) -> BoolArray:
     """
-    Which of n rows (n,) calibrate: one of every so many, so that they lie between learned ones.
+    Which of n rows (n,) calibrate: one in each step of 1 / share rows, between learned ones.
 
-    Which one is drawn, lest the choice keep step with something in the recording.
+    The row in each step is random, so that the choice does not alias with a periodic motion.
     """
     held_out = np.zeros(n, dtype=bool)
     if share > 0.0:

@@ -193,7 +193,7 @@ class MixtureRegressor(FittedMixture, Estimator):
         if self.learn_residual is None:
             values["learn_residual"] = model is not None and model.learns_residual
         groups = {n: self._group(n, values[n]) for n in ("prior", "inference", "scaling")}
-        # A prior of two levels would make the model another one.
+        # A prior of two levels would make a hierarchical model.
         check_type(groups["prior"], "prior", type(self.default_prior), exactly=True)
         check_type(groups["inference"], "inference", Inference)
         check_type(groups["scaling"], "scaling", Scaling)

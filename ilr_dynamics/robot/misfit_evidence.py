@@ -84,7 +84,7 @@ class ChangePrior:
     Parameters
     ----------
     payload : ndarray of shape (10,)
-        Standard deviations of what is more or less of the inertial parameters.
+        Standard deviations of a change of the inertial parameters.
     of_joint : ndarray of shape (n, 4)
         Of each joint's offset, viscous and dry friction and delay, Nm, Nms/rad, Nm and s.
     """

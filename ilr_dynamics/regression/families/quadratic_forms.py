@@ -31,7 +31,7 @@ __all__ = [
 @lru_cache(maxsize=8)
 def upper_triangle(p: int) -> tuple[IndexArray, IndexArray]:
     """Rows and columns of the entries i <= j of a matrix (p, p), to be read only."""
-    # To find them takes ten times as long as to use them, and a model has few different p.
+    # Finding them takes ten times as long as using them, and a model has few different p.
     return np.triu_indices(p)
 
 
@@ -52,7 +52,7 @@ def pairwise_products(zeta: FloatArray) -> FloatArray:
     n, p = zeta.shape
     F = np.empty((n, p * (p + 1) // 2))
     start = 0
-    # A slice a leading entry: gathering both factors by index would read and write twice as much.
+    # One slice for each leading entry: gathering both factors by index would read and write twice as much.
     for i in range(p):
         width = p - i
         np.multiply(zeta[:, i : i + 1], zeta[:, i:], out=F[:, start : start + width])

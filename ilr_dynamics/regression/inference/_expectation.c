@@ -10,7 +10,7 @@
 
 enum { SAMPLES, WEIGHTS, CONSTANTS, R_X, R_Y, STATISTICS, BEST, N_ARRAYS };
 
-// Take the first of n samples (n, p) side by side; if they are too few the last one again, of no weight.
+// Take the first of n samples (n, p) side by side; spare lanes repeat the last one, without weight.
 INLINE void take_samples(const Components *self, const double *rows, const double *weights,
                          const int64_t *best, ptrdiff_t n, Samples *samples)
 {
@@ -36,7 +36,7 @@ CLONES static double sum_up(const Components *self, const double *rows, const do
     double entropy = 0.0;
     for (ptrdiff_t first = 0; first < n; first += LANES) {
         take_samples(self, rows + first * self->p, weights + first, best + first, n - first, samples);
-        ask_all(self, samples);
+        consider_all(self, samples);
         entropy += add_statistics(self, samples);
         for (int lane = 0; lane < LANES && first + lane < n; lane++) best[first + lane] = samples->best[lane];
     }

@@ -113,7 +113,7 @@ INLINE ptrdiff_t screen(const Components *self, const Samples *samples)
 }
 
 // Take a component as a candidate, unless it is negligible to all samples.
-INLINE void ask(const Components *self, Samples *samples, ptrdiff_t number)
+INLINE void consider(const Components *self, Samples *samples, ptrdiff_t number)
 {
     ptrdiff_t m = self->m, q = self->q, p = self->p;
     const double *t = samples->t, *row = self->triangles + number * triangle_length(m, q, p);
@@ -149,8 +149,8 @@ INLINE int is_among(ptrdiff_t number, const ptrdiff_t *numbers, ptrdiff_t n)
     return found;
 }
 
-// Ask all components, first those that were best before.
-INLINE void ask_all(const Components *self, Samples *samples)
+// Consider all components, first those that were best before.
+INLINE void consider_all(const Components *self, Samples *samples)
 {
     ptrdiff_t first[LANES], n_first = 0;
     for (int lane = 0; lane < LANES; lane++) {
@@ -158,10 +158,10 @@ INLINE void ask_all(const Components *self, Samples *samples)
         samples->largest[lane] = -INFINITY;
     }
     samples->n = 0;
-    for (ptrdiff_t i = 0; i < n_first; i++) ask(self, samples, first[i]);
+    for (ptrdiff_t i = 0; i < n_first; i++) consider(self, samples, first[i]);
     ptrdiff_t n = screen(self, samples);
     for (ptrdiff_t i = 0; i < n; i++)
-        if (!is_among(samples->numbers[i], first, n_first)) ask(self, samples, samples->numbers[i]);
+        if (!is_among(samples->numbers[i], first, n_first)) consider(self, samples, samples->numbers[i]);
 }
 
 // ---------------------------------------------------------------- responsibilities and statistics

@@ -70,7 +70,7 @@ class Expectation:
         constants, R_x, R_y = posterior.expected_log_joint()
         statistics = np.empty(R_y.shape)
         q = posterior.regression.n_regressors
-        # Where those stand now that were best before, and so may be again.
+        # Present positions of the components that were best before: these are tried first.
         position = np.full(max(int(names.max()), int(self._best.max(initial=0))) + 2, -1)
         position[names] = np.arange(names.size)
         best = position[self._best]

@@ -12,7 +12,7 @@ from ilr_dynamics.regression.families.quadratic_forms import pairwise_products, 
 
 __all__ = ["assignment_statistics", "k_means_plus_plus", "nearest_seed"]
 
-# Of squared distances, relative to the squared lengths they are differences of.
+# Rounding of squared distances, relative to the squared lengths whose difference they are.
 ROUNDING = 1e-13
 
 
@@ -44,7 +44,7 @@ def k_means_plus_plus(
 
     def squared_distances(index: int) -> FloatArray:
         # |a|^2 - 2 a b + |b|^2: one matrix-vector product, where differences would be written to
-        # memory and read again. What rounding leaves of equal points is nothing.
+        # memory and read again. Equal points are at distance zero, whatever the rounding.
         far = lengths + lengths[index]
         distance = (1.0 - ROUNDING) * far - 2.0 * (points @ points[index])
         return np.asarray(np.maximum(distance, 0.0))

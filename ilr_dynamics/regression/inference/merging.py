@@ -27,7 +27,7 @@ __all__ = ["entropy_losses", "merge_components"]
 
 # Rows worked on at a time: bounds the memory of arrays over (rows, components).
 BLOCK_ROWS = 1024
-# As in the E-step.
+# Smaller shares of a sample, relative to the largest, are left out as in the E-step.
 NEGLIGIBLE_LOG_SHARE = -40.0
 
 

@@ -31,7 +31,7 @@ from ilr_dynamics.regression.shared.change import Change
 __all__ = ["most_probable_weight"]
 
 LOG_ODDS_OF_NONE = float(np.log(100.0))
-# What is left of the past once everything has changed.
+# Weight of the past once everything has changed.
 LEFT = 0.01
 # Share of the components that are wrong in any case.
 WRONG = 0.1

@@ -83,7 +83,7 @@ class MixturePosterior:
         constants, R_x, R_y = self.expected_log_joint()
         (K, p, _), m = R_y.shape, self.region.dimension
         one = self.regression.n_regressors - 1
-        # One product squares both.
+        # One product R' R for both.
         R = np.zeros((K, p + m, p))
         R[:, :p] = R_y
         R[:, p:, :m] = R_x[:, :, :m]
