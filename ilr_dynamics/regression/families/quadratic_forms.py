@@ -52,7 +52,8 @@ def pairwise_products(zeta: FloatArray) -> FloatArray:
     n, p = zeta.shape
     F = np.empty((n, p * (p + 1) // 2))
     start = 0
-    # One slice for each leading entry: gathering both factors by index would read and write twice as much.
+    # One slice for each leading entry: gathering both factors by index would read and write twice
+    # as much.
     for i in range(p):
         width = p - i
         np.multiply(zeta[:, i : i + 1], zeta[:, i:], out=F[:, start : start + width])
