@@ -4,9 +4,9 @@ r"""
 Scales of the prior from the evidence (empirical Bayes).
 
 Every scale of the base distribution, of input precision, centres, slopes, offsets and noise,
-and the concentration too, enters its log density in the same way: a draw of size s contributes
+and the concentration too, enters its log density in the same way: a draw of size b contributes
 
-.. math:: \tfrac s2 \log\lambda - \tfrac12 \lambda e,
+.. math:: \tfrac b2 \log\lambda - \tfrac12 \lambda e,
 
 where e is the squared distance of the draw (the precision itself for a Wishart's inverse scale).
 With the stated value lambda_0 counting as PSEUDO_DRAWS further draws, the most probable lambda has
@@ -30,7 +30,7 @@ __all__ = [
 
 # How many components the stated scales are worth: enough to keep them from growing without end.
 PSEUDO_DRAWS = 1.0
-# Size of the draws that tell a concentration: a stick contributes log alpha + alpha log(1 - v).
+# Size of the draws that tell a concentration: a stick contributes log alpha + alpha log(1 - s).
 CONCENTRATION_SIZE = 2.0
 # No scale falls below this share of the stated one. Where the data do not vary at all, or are
 # explained exactly, the evidence grows without end as the scale goes to zero.
@@ -48,7 +48,7 @@ def most_probable_scale(
     smallest: ArrayLike = 0.0,
 ) -> FloatArray:
     """
-    Scale that maximises n_draws s / 2 log(scale) - scale / 2 * distances + log_scale_prior.
+    Scale that maximises n_draws b / 2 log(scale) - scale / 2 * distances + log_scale_prior.
 
     Of those from SMALLEST_SHARE of the stated one on, and from `smallest` if that is less than the
     stated one.
@@ -56,7 +56,7 @@ def most_probable_scale(
     Parameters
     ----------
     size
-        s of one draw.
+        b of one draw.
     n_draws
         Number of draws.
     distances : (...,)
