@@ -121,7 +121,7 @@ def fit_files(
             state = initial_state(
                 np.array([samples.total_weight]),
                 known.prior,
-                learner.stated(known.prior),
+                learner.stated_prior(known.prior),
                 np.zeros_like(initial),
                 initial,
                 groups,
@@ -132,7 +132,7 @@ def fit_files(
             file.remove()
     result = max(results, key=lambda each: float(each.lower_bounds[-1]))
     learned = Knowledge(
-        result.prior, result.scatter, result.groups, samples.n_rows, known.transforms
+        result.prior, result.statistics, result.groups, samples.n_rows, known.transforms
     )
     model.metadata_ = {}
     return model._learned(learned, result)

@@ -115,10 +115,10 @@ class Learner:
         statistics, transforms, change = self._remembered(known, X, Y, weights)
         zeta = extended(transforms, X, transforms.residual(X, Y))
         before = replace(known, statistics=statistics)
-        result = self._infer(zeta, weights, before, self.stated(known.prior), callback)
+        result = self._infer(zeta, weights, before, self.stated_prior(known.prior), callback)
         return _known(result, known.n_samples + len(X), transforms), result, change
 
-    def stated(self, prior: MixturePrior) -> MixturePrior:
+    def stated_prior(self, prior: MixturePrior) -> MixturePrior:
         """Base distribution as the parameters state it, of the size of another one."""
         m, d = prior.n_inputs, prior.n_outputs
         return self.prior.base_distribution(m, prior.n_regressors - m - 1, d)
@@ -144,7 +144,7 @@ class Learner:
         zeta: FloatArray,
         weights: FloatArray,
         known: Knowledge,
-        stated: MixturePrior,
+        stated_prior: MixturePrior,
         callback: IterationCallback | None,
     ) -> InferenceResult:
         """Learn extended samples zeta (n, p) on top of statistics; the best of several starts."""
@@ -157,7 +157,7 @@ class Learner:
             initial = assignment_statistics(zeta, weights, labels, len(previous))
             first_group = int(known.groups.max(initial=-1)) + 1
             groups = np.append(known.groups, first_group + np.arange(n_opened))
-            state = initial_state(weights, known.prior, stated, previous, initial, groups)
+            state = initial_state(weights, known.prior, stated_prior, previous, initial, groups)
             results.append(self.inference.run(zeta, weights, state, generator, callback))
         return max(results, key=lambda result: float(result.lower_bounds[-1]))
 
@@ -261,7 +261,7 @@ def calibrated(
 
 
 def _known(result: InferenceResult, n_samples: int, transforms: Transforms) -> Knowledge:
-    return Knowledge(result.prior, result.scatter, result.groups, n_samples, transforms)
+    return Knowledge(result.prior, result.statistics, result.groups, n_samples, transforms)
 
 
 def extended(transforms: Transforms, X: FloatArray, Y: FloatArray) -> FloatArray:

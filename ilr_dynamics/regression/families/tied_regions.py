@@ -57,7 +57,11 @@ class TiedRegions:
 
 
 def tied_regions(
-    prior: NormalWishart, common_strength: float, sums: GroupedSums, scatter: FloatArray, one: int
+    prior: NormalWishart,
+    common_strength: float,
+    sums: GroupedSums,
+    statistics: FloatArray,
+    one: int,
 ) -> TiedRegions:
     """
     Posterior of centres and input precisions.
@@ -70,17 +74,17 @@ def tied_regions(
         lambda_0.
     sums
         Which lower components belong together.
-    scatter : (K, p, p)
+    statistics : (K, p, p)
         Statistics of the extended samples.
     one
         Where the extended samples hold the constant 1.
     """
     m, groups, location = prior.dimension, sums.groups, prior.mean
-    counts, totals = scatter[:, one, one], scatter[:, :m, one]
+    counts, totals = statistics[:, one, one], statistics[:, :m, one]
     centres = _TiedCentres.of(prior, common_strength, sums, counts, totals)
     dof = prior.dof + sums(counts)
     inverse_scale = prior.inverse_scale + symmetrize(
-        sums(scatter[:, :m, :m] - outer(centres.pulls, centres.means))
+        sums(statistics[:, :m, :m] - outer(centres.pulls, centres.means))
         + (sums.sizes() * centres.prior_pull)[:, None, None] * outer(location, location)
     )
     log_evidence = -0.5 * m * centres.log_determinants(sums) + wishart_evidence(

@@ -61,7 +61,7 @@ class TiedRegressions:
 
 
 def tied_regressions(
-    prior: MatrixNormalWishart, sums: GroupedSums, scatter: FloatArray
+    prior: MatrixNormalWishart, sums: GroupedSums, statistics: FloatArray
 ) -> TiedRegressions:
     """
     Posterior of slopes, offsets and noise precisions.
@@ -72,21 +72,21 @@ def tied_regressions(
         [M_0, theta_0], Block(K_0, rho_0), Phi_0^-1 and eta_0 (K = 1).
     sums
         Which lower components belong together.
-    scatter : (K, p, p)
+    statistics : (K, p, p)
         Statistics of the extended samples.
     """
     d, q = prior.n_outputs, prior.n_regressors
-    r, groups, counts = q - 1, sums.groups, scatter[:, q - 1, q - 1]
+    r, groups, counts = q - 1, sums.groups, statistics[:, q - 1, q - 1]
     slope0, offset0 = prior.mean[0, :, :r], prior.mean[0, :, r]  # M_0, theta_0
     slope_precision0 = prior.column_precision[0, :r, :r]  # K_0
-    tied = _TiedSlopes.of(prior, sums, scatter)
+    tied = _TiedSlopes.of(prior, sums, statistics)
     offsets = tied.offset_pulls - np.einsum("kdr,kr->kd", tied.slopes[groups], tied.totals)
     offsets /= tied.offset_strengths[:, None]  # theta_k
 
     dof = prior.dof + sums(counts)
     inverse_scale = prior.inverse_scale + symmetrize(
         sums(
-            scatter[:, q:, q:]
+            statistics[:, q:, q:]
             - outer(tied.offset_pulls, tied.offset_pulls / tied.offset_strengths[:, None])
         )
         + slope0 @ slope_precision0 @ slope0.T
@@ -157,21 +157,21 @@ class _TiedSlopes:
     slopes: FloatArray
 
     @classmethod
-    def of(cls, prior: MatrixNormalWishart, sums: GroupedSums, scatter: FloatArray) -> Self:
+    def of(cls, prior: MatrixNormalWishart, sums: GroupedSums, statistics: FloatArray) -> Self:
         """Slopes from the statistics (K, p, p)."""
         q = prior.n_regressors
         r = q - 1
         slope0, offset0 = prior.mean[0, :, :r], prior.mean[0, :, r]
         slope_precision0, rho0 = prior.column_precision[0, :r, :r], prior.column_precision[0, r, r]
-        totals = scatter[:, :r, r]
-        strengths = rho0 + scatter[:, r, r]
+        totals = statistics[:, :r, r]
+        strengths = rho0 + statistics[:, r, r]
         shrunk_means = totals / strengths[:, None]
-        pulls = scatter[:, q:, r] + rho0 * offset0
+        pulls = statistics[:, q:, r] + rho0 * offset0
         slope_precisions = slope_precision0 + sums(
-            scatter[:, :r, :r] - outer(totals, shrunk_means)
+            statistics[:, :r, :r] - outer(totals, shrunk_means)
         )
         slope_pulls = slope0 @ slope_precision0 + sums(
-            scatter[:, q:, :r] - outer(pulls, shrunk_means)
+            statistics[:, q:, :r] - outer(pulls, shrunk_means)
         )
         slope_covariances = inverse_from_cholesky(cholesky(slope_precisions))
         return cls(

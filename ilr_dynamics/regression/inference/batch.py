@@ -124,7 +124,7 @@ class BatchInference(Inference):
             state = state if moved is None else moved.arranged()
         state = state.fully_united()
         return InferenceResult(
-            state.prior, state.total, state.groups, np.asarray(bounds), converged, growth
+            state.prior, state.statistics, state.groups, np.asarray(bounds), converged, growth
         )
 
 
@@ -133,5 +133,5 @@ def _merged(
 ) -> InferenceState | None:
     """State with components merged, None where no merge raises the bound."""
     losses_of = partial(samples.entropy_losses, posterior.expected_log_joint_forms())
-    merged_into = merge_components(state.prior, state.total, state.groups, losses_of)
+    merged_into = merge_components(state.prior, state.statistics, state.groups, losses_of)
     return None if merged_into is None else state.merged(merged_into)

@@ -33,7 +33,7 @@ NEGLIGIBLE_LOG_SHARE = -40.0
 
 def merge_components(
     prior: MixturePrior,
-    scatter: FloatArray,
+    statistics: FloatArray,
     groups: IndexArray,
     losses_of: Callable[[IndexArray], FloatArray],
 ) -> IndexArray | None:
@@ -47,7 +47,7 @@ def merge_components(
     ----------
     prior
         Base distribution.
-    scatter : (K, p, p)
+    statistics : (K, p, p)
         Statistics of all samples.
     groups : (K,)
         Upper component of each.
@@ -60,21 +60,21 @@ def merge_components(
     merged_into : (K,) or None
         The component that each becomes part of, itself for most; None if no merge is a gain.
     """
-    region = prior.posterior(scatter, groups).region
+    region = prior.posterior(statistics, groups).region
     # In units of the components' spread, so that all inputs count alike.
     pairs = neighbours(region.mean / region.median_widths())
-    gains = prior.merge_gains(scatter, groups, pairs)
+    gains = prior.merge_gains(statistics, groups, pairs)
     pairs, gains = pairs[gains > 0.0], gains[gains > 0.0]
     if pairs.size == 0:
         return None
     losses = losses_of(pairs)
-    n_components = scatter.shape[0]
-    before = prior.log_evidence(scatter, groups)
+    n_components = statistics.shape[0]
+    before = prior.log_evidence(statistics, groups)
 
     def joint_gain(chosen: IndexArray) -> float:
         # Of disjoint pairs each loses the entropy between its own two.
         merged_into = merged(pairs[chosen], n_components)
-        after = prior.log_evidence(summed(scatter, merged_into), groups[np.unique(merged_into)])
+        after = prior.log_evidence(summed(statistics, merged_into), groups[np.unique(merged_into)])
         return after - before - float(np.sum(losses[chosen]))
 
     return best_disjoint(pairs, gains - losses, n_components, joint_gain)

@@ -44,7 +44,7 @@ def most_probable_scale(
     size: float,
     n_draws: int,
     distances: ArrayLike,
-    guess: ArrayLike,
+    stated: ArrayLike,
     smallest: ArrayLike = 0.0,
 ) -> FloatArray:
     """
@@ -61,20 +61,20 @@ def most_probable_scale(
         Number of draws.
     distances : (...,)
         Sum over the draws of the expected squared distance.
-    guess : (...,)
+    stated : (...,)
         The stated scale.
     smallest : (...,)
         Below this a scale is lost in rounding (`rounding_of_squares`).
     """
-    distances, guess = np.asarray(distances), np.asarray(guess)
-    scale = size * (n_draws + PSEUDO_DRAWS) / (distances + PSEUDO_DRAWS * size / guess)
-    return np.asarray(np.maximum(scale, _lowest_scale(guess, smallest)))
+    distances, stated = np.asarray(distances), np.asarray(stated)
+    scale = size * (n_draws + PSEUDO_DRAWS) / (distances + PSEUDO_DRAWS * size / stated)
+    return np.asarray(np.maximum(scale, _lowest_scale(stated, smallest)))
 
 
 def overrelaxed_scale(
     present: ArrayLike,
     refitted: ArrayLike,
-    guess: ArrayLike,
+    stated: ArrayLike,
     relaxation: float,
     smallest: ArrayLike = 0.0,
 ) -> FloatArray:
@@ -85,11 +85,11 @@ def overrelaxed_scale(
     """
     present = np.asarray(present)
     scale = present * (np.asarray(refitted) / present) ** relaxation
-    return np.asarray(np.maximum(scale, _lowest_scale(np.asarray(guess), smallest)))
+    return np.asarray(np.maximum(scale, _lowest_scale(np.asarray(stated), smallest)))
 
 
-def _lowest_scale(guess: FloatArray, smallest: ArrayLike) -> FloatArray:
-    return np.asarray(np.maximum(SMALLEST_SHARE * guess, np.minimum(smallest, guess)))
+def _lowest_scale(stated: FloatArray, smallest: ArrayLike) -> FloatArray:
+    return np.asarray(np.maximum(SMALLEST_SHARE * stated, np.minimum(smallest, stated)))
 
 
 def rounding_of_squares(squares: FloatArray) -> FloatArray:
@@ -112,7 +112,7 @@ def rounding_of_squares(squares: FloatArray) -> FloatArray:
     return np.asarray(ROUNDINGS * np.finfo(np.float64).eps * np.max(squares, axis=0))
 
 
-def log_scale_prior(size: float, scale: ArrayLike, guess: ArrayLike) -> float:
+def log_scale_prior(size: float, scale: ArrayLike, stated: ArrayLike) -> float:
     """Log density of a scale (...,), summed up, relative to that of the stated one."""
-    ratio = np.asarray(scale) / np.asarray(guess)
+    ratio = np.asarray(scale) / np.asarray(stated)
     return float(0.5 * PSEUDO_DRAWS * size * np.sum(np.log(ratio) - ratio + 1.0))

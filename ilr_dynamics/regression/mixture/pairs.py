@@ -79,9 +79,9 @@ def merged(pairs: IndexArray, n_components: int) -> IndexArray:
     return merged_into
 
 
-def summed(scatter: FloatArray, merged_into: IndexArray) -> FloatArray:
+def summed(statistics: FloatArray, merged_into: IndexArray) -> FloatArray:
     """Statistics of the components that are left, each with those merged into it."""
     kept = np.unique(merged_into)
-    sums = np.zeros((kept.size, *scatter.shape[1:]))
-    np.add.at(sums, np.searchsorted(kept, merged_into), scatter)
+    sums = np.zeros((kept.size, *statistics.shape[1:]))
+    np.add.at(sums, np.searchsorted(kept, merged_into), statistics)
     return sums
