@@ -28,7 +28,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.robot.dynamics_knowledge import DynamicsKnowledge
 from ilr_dynamics.robot.dynamics_regressor import (
     N_OF_JOINT,

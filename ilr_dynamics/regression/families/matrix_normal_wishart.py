@@ -19,7 +19,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.regression.families.linear_algebra import (
     cholesky,
     inverse_triangular,
@@ -64,15 +64,6 @@ class MatrixNormalWishart:
     def n_regressors(self) -> int:
         """Length q of u = [x, features of x, 1]."""
         return int(self.mean.shape[2])
-
-    def __getitem__(self, chosen: IndexArray) -> MatrixNormalWishart:
-        """Some of these distributions, in the order chosen."""
-        return MatrixNormalWishart(
-            self.mean[chosen],
-            self.column_precision[chosen],
-            self.inverse_scale[chosen],
-            self.dof[chosen],
-        )
 
     def joined(self, other: MatrixNormalWishart) -> MatrixNormalWishart:
         """These distributions and, behind them, the others."""

@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.regression.families.linear_algebra import (
     cholesky,
     inverse_triangular,
@@ -61,15 +61,6 @@ class NormalWishart:
     def dimension(self) -> int:
         """Length m of an input."""
         return int(self.mean.shape[1])
-
-    def __getitem__(self, chosen: IndexArray) -> NormalWishart:
-        """Some of these distributions, in the order chosen."""
-        return NormalWishart(
-            self.mean[chosen],
-            self.kappa[chosen],
-            self.inverse_scale[chosen],
-            self.dof[chosen],
-        )
 
     def joined(self, other: NormalWishart) -> NormalWishart:
         """These distributions and, behind them, the others."""
