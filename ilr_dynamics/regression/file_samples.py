@@ -40,7 +40,7 @@ class _Sums:
 
 class FileSamples(Samples):
     """
-    Samples in files; of what is computed only sums leave the process that computes it.
+    Samples in files; a process returns nothing but sums over those it has read.
 
     Parameters
     ----------

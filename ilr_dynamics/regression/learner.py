@@ -247,7 +247,7 @@ def calibrated(
     share: float = 1.0,
     unseen: bool = True,
 ) -> Knowledge:
-    """Scale the spread so that intervals cover what they say on samples that were not learned."""
+    """Scale the spread so that intervals have their nominal coverage on samples not learned."""
     # As many as tell a quantile to half a percent, evenly spaced.
     chosen = np.arange(0, X.shape[0], max(1, X.shape[0] // MAX_CALIBRATION_SAMPLES))
     outcomes = known.predictive().outcomes(X[chosen], Y[chosen])

@@ -294,7 +294,7 @@ class MixtureRegressor(FittedMixture, Estimator):
         unseen: bool = True,
     ) -> Self:
         """
-        Scale the spread so that intervals cover what they say on samples not learned.
+        Scale the spread so that intervals have their nominal coverage on samples not learned.
 
         Call it with a new recording before `partial_fit` learns it. Components and the unseen
         component (the global model) are calibrated apart, each on the samples that are its own and

@@ -26,7 +26,7 @@ __all__ = ["shifted_statistics"]
 # Where the shift is evaluated: at the centre and this many deviations from it, along each axis of
 # the covariance. There a parabola has the mean that it has under the normal distribution.
 DEVIATIONS = np.sqrt(3.0)
-# Least variance in any direction, as a share of the mean variance of the inputs.
+# Added to the variance in each direction, as a share of one plus the mean variance of the inputs.
 THINNEST = 1e-9
 
 
@@ -87,7 +87,7 @@ def _roots(second_moments: FloatArray, centres: FloatArray) -> FloatArray:
 
 
 def _shifts(points: FloatArray, before: Transforms, after: Transforms) -> FloatArray:
-    """How much less is left (n, d) at inputs (n, m), both in standard units."""
+    """Change of the residual (n, d) at inputs (n, m), both in standard units."""
     model, newer = before.global_model, after.global_model
     assert model is not None
     assert newer is not None

@@ -94,7 +94,7 @@ def _lowest_scale(stated: FloatArray, smallest: ArrayLike) -> FloatArray:
 
 def rounding_of_squares(squares: FloatArray) -> FloatArray:
     """
-    What is left to chance when squares of outputs are explained exactly.
+    Rounding error of the noise when squares of outputs are explained exactly.
 
     The noise of a component is what its weighted sum of squares, the prior's scale included, has
     over what its map explains. With weights of 1e9 on samples without noise the difference is

@@ -38,7 +38,7 @@ def best_disjoint(
     joint_gain: Callable[[IndexArray], float],
 ) -> IndexArray | None:
     """
-    Unite the best pairs first, no component twice: a gain holds for one merge of its two.
+    Unite the best pairs first, no component twice, as gains hold for the components as they are.
 
     Several at once may gain less than one by one, since sticks and ties change with each: where
     all together are no gain, the better half of them is tried, down to the best one.

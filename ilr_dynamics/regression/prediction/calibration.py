@@ -114,7 +114,7 @@ def spread_factors(
     outcomes: list[Outcomes], coverage: float, present: SpreadFactors
 ) -> SpreadFactors:
     """
-    Factors with which intervals cover what they say.
+    Factors with which intervals have their nominal coverage.
 
     Each is found on the samples at which its own kind of component has most weight, if there are
     at least 50.

@@ -64,7 +64,7 @@ def shapes(mixture: PredictiveMixture, predictions: ComponentPredictions) -> Flo
 
 
 def added_shapes(mixture: PredictiveMixture, predictions: ComponentPredictions) -> FloatArray:
-    """Add what is `added` to variances to squared scales: (n, c, d)."""
+    """What the `added` variances add to squared scales (n, c, d)."""
     # With up to two degrees of freedom there is no variance to which any could be added.
     share = np.maximum(mixture.dofs - 2.0, 0.0) / mixture.dofs
     return share[predictions.numbers][:, :, None] * predictions.added

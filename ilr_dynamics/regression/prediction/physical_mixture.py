@@ -82,12 +82,12 @@ class PhysicalMixture:
 
     @cached_property
     def compiled(self) -> Mixture:
-        """The mixture as it is evaluated, over these arrays where they lie."""
+        """The compiled mixture, over these arrays without copies of them."""
         transforms = self.transforms
         return Mixture(self._arrays(), transforms.learn_residual, transforms.spread.unseen)
 
     def _arrays(self) -> dict[str, FloatArray]:
-        """What `_mixture.c` wants to know, by name."""
+        """Arrays of the compiled mixture, by name."""
         transforms, parts = self.transforms, (self.mixture, self.screening)
         arrays = {
             field.name: getattr(part, field.name) for part in parts for field in fields(part)
@@ -103,7 +103,7 @@ class PhysicalMixture:
         return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is made of the rest."""
+        """Leave out cached properties."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def moments(self, X: FloatArray, *, most_probable: bool = False) -> FloatArray:
@@ -141,7 +141,7 @@ class PhysicalMixture:
         return lower, upper
 
     def outcomes(self, X: FloatArray, Y: FloatArray) -> list[Outcomes]:
-        """Outputs everywhere what is predicted of them, for calibration."""
+        """Outputs and what is predicted of them, for calibration."""
         scale, spread = self.transforms.outputs.scale, self.transforms.spread
         return [
             Outcomes.of(self.mixture, block, (Y[rows] - origin) / scale, spread)
