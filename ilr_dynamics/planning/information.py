@@ -3,8 +3,8 @@
 r"""
 What a motion would tell a model: of the arm's parameters, and of torques all over a region.
 
-The torque of a joint is phi' theta + g + noise (`ResidualCorrelation`), and the posterior of
-the parameters theta is normal with covariance S, whatever torques are recorded. So what a motion
+The torque of a joint is phi' chi + g + noise (`ResidualCorrelation`), and the posterior of
+the parameters chi is normal with covariance S, whatever torques are recorded. So what a motion
 is worth is known before it is recorded. States whose residuals are alike count as the few
 independent ones that learning makes of them: with the weights w of `RepresentativeSamples`, the
 share a of slipping and the noise variance of each joint,

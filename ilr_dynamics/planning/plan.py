@@ -26,16 +26,11 @@ from ilr_dynamics.planning.motion_law import (
     motion_states,
     quintic_way,
 )
-from ilr_dynamics.planning.problem import PlanProblem
+from ilr_dynamics.planning.problem import CHECKED_PER_STEP, PlanProblem
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 
 __all__ = ["N_CANDIDATES", "N_REGION", "MotionPlan", "drawn_states", "plan_motion"]
 
-# States checked for each waypoint: at 2 rad/s a joint moves by 0.04 rad between two of them.
-CHECKED_PER_STEP = 5
-# Waypoints before a piece with which it is checked, as the spline through all changes there too:
-# by a quarter as much with each waypoint, and by nothing after half of them.
-BEHIND = 30
 # States of the region in which torques should be known, drawn from the law of the motions.
 N_REGION = 200
 N_CANDIDATES = 32
@@ -204,11 +199,7 @@ class _Drawn:
 
     def _kept(self, before: FloatArray, piece: FloatArray) -> bool:
         """Whether a piece keeps what it has to, and so does what is before it still."""
-        waypoints = np.concatenate([before[-BEHIND:], piece])
-        states = motion_states(waypoints, CHECKED_PER_STEP)
-        # The first are as if the motion began there; they were seen before, and change no more.
-        n_seen = BEHIND // 2 if len(before) > BEHIND else 0
-        broken = self._problem.broken(states[CHECKED_PER_STEP * n_seen :])
+        broken = self._problem.broken_by(before, piece)
         if broken:
             self._refused[broken] += 1
         return not broken

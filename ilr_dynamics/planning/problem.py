@@ -12,13 +12,18 @@ import numpy as np
 from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.exceptions import InvalidParameterError
 from ilr_dynamics.planning.clearance import Clearance, KeepOutBox
-from ilr_dynamics.planning.motion_law import MotionBounds
+from ilr_dynamics.planning.motion_law import MotionBounds, motion_states
 from ilr_dynamics.planning.torque_margin import TorqueMargin
 from ilr_dynamics.robot.description import RobotDescription
 from ilr_dynamics.robot.identified_dynamics import IdentifiedDynamics
 
-__all__ = ["PlanProblem", "PlanSettings"]
+__all__ = ["CHECKED_PER_STEP", "PlanProblem", "PlanSettings"]
 
+CHECKED_PER_STEP = 5
+"""States checked for each waypoint: at 2 rad/s a joint moves by 0.04 rad between two of them."""
+# Waypoints before a piece with which it is checked, as the spline through all changes there too:
+# by a quarter as much with each waypoint, and by nothing after half of them.
+BEHIND = 30
 # Least and largest value of each setting, and what it is counted in.
 RANGES = {
     "reach": (0.0, math.pi, "rad"),
@@ -154,3 +159,15 @@ class PlanProblem:
         if not self.clearance.holds(states[:, : len(self.start)]):
             return "clearance"
         return ""
+
+    def broken_by(self, before: FloatArray, piece: FloatArray) -> str:
+        """
+        What is not kept by a piece (m, n_joints), or by what is before it once they are joined.
+
+        Nothing if all is. The waypoints before it (k, n_joints) keep all by themselves.
+        """
+        waypoints = np.concatenate([before[-BEHIND:], piece])
+        states = motion_states(waypoints, CHECKED_PER_STEP)
+        # The first are as if the motion began there; they were seen before, and change no more.
+        n_seen = BEHIND // 2 if len(before) > BEHIND else 0
+        return self.broken(states[CHECKED_PER_STEP * n_seen :])

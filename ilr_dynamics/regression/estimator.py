@@ -83,7 +83,7 @@ class Estimator:
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn, and nobody else asks, that this is a regressor of several outputs."""
+        """Tags for scikit-learn: this is a regressor of several outputs."""
         # Imported here, where it is the caller, so that the package does not depend on it.
         from sklearn.utils import RegressorTags, Tags, TargetTags
 

@@ -121,7 +121,7 @@ def fit_files(
             state = initial_state(
                 np.array([samples.total_weight]),
                 known.prior,
-                learner.stated(known.prior),
+                learner.stated_prior(known.prior),
                 np.zeros_like(initial),
                 initial,
                 groups,
@@ -132,7 +132,7 @@ def fit_files(
             file.remove()
     result = max(results, key=lambda each: float(each.lower_bounds[-1]))
     learned = Knowledge(
-        result.prior, result.scatter, result.groups, samples.n_rows, known.transforms
+        result.prior, result.statistics, result.groups, samples.n_rows, known.transforms
     )
     model.metadata_ = {}
     return model._learned(learned, result)
@@ -153,7 +153,7 @@ def _check(files: Sequence[SampleFile]) -> None:
 
 def _check_start(start: MixtureRegressor, model: MixtureRegressor, file: SampleFile) -> None:
     check_type(start, "start", MixtureRegressor)
-    # Of as many levels as the model is to have.
+    # A prior of as many levels as the model has.
     check_type(start.default_prior, "the prior of start", type(model.default_prior), exactly=True)
     start._check_fitted()
     sizes, expected = (start.n_features_in_, start.n_outputs_), (file.n_inputs, file.n_outputs)
@@ -211,8 +211,8 @@ def _beside(file: SampleFile, known: Knowledge, suffix: str) -> SampleFile:
 def _extend(item: tuple[SampleFile, SampleFile], transforms: Transforms) -> None:
     file, extended_file = item
     X, Y, weights = file.read()
-    Z = extended(transforms, X, transforms.residual(X, Y))
-    extended_file.write(Z[:, : file.n_inputs], Z[:, file.n_inputs :], weights)
+    zeta = extended(transforms, X, transforms.residual(X, Y))
+    extended_file.write(zeta[:, : file.n_inputs], zeta[:, file.n_inputs :], weights)
 
 
 @one_blas_thread

@@ -40,7 +40,7 @@ class _Sums:
 
 class FileSamples(Samples):
     """
-    Samples in files; of what is computed only sums leave the process that computes it.
+    Samples in files; a process returns nothing but sums over those it has read.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class FileSamples(Samples):
 
     def sums(self, posterior: MixturePosterior, names: IndexArray) -> tuple[float, FloatArray]:
         """As `Samples.sums`."""
-        # Without what follows from its fields, which would be sent to all who compute.
+        # Copies without cached properties, which follow from the fields and need not be sent.
         region, regression = replace(posterior.region), replace(posterior.regression)
         bare = replace(posterior, region=region, regression=regression)
         sums = self._mapper.sum(_sums_of_file, self._files, bare)

@@ -39,8 +39,8 @@ from ilr_dynamics.regression.units.transforms import Transforms
 
 __all__ = ["Learner", "calibrated", "extended", "held_out_rows"]
 
-# A component takes this share of its own samples for novel: about two standard deviations, no
-# farther than a stretch of samples evenly spread reaches.
+# Share of its own samples that a component takes for novel, those beyond about two standard
+# deviations: just beyond the ends (1.7) of samples that are spread evenly along a line.
 NOVELTY_LEVEL = 0.05
 MAX_CALIBRATION_SAMPLES = 2000
 
@@ -66,10 +66,10 @@ class Learner:
     ) -> tuple[Knowledge, InferenceResult]:
         """Learn samples X (n, m), Y (n, d) of these weights (n,) from nothing: batch learning."""
         inference, spread = self._found_on_held_out(X, Y, weights)
-        nothing, Z = self.prepared(X, Y, weights)
+        nothing, zeta = self.prepared(X, Y, weights)
         transforms = replace(nothing.transforms, spread=spread)
         learner = replace(self, inference=inference)
-        result = learner._infer(Z, weights, nothing, nothing.prior, callback)
+        result = learner._infer(zeta, weights, nothing, nothing.prior, callback)
         return _known(result, len(X), transforms), result
 
     def prepared(
@@ -81,23 +81,23 @@ class Learner:
             X, weights, scaling.input_location, scaling.input_scale, "input"
         )
         regressors = Regressors.from_data(inputs, self.features, int(self.degree), X, weights)
-        # The outputs' scaling waits for the residuals.
+        # Outputs are scaled below, once their residuals are known.
         unscaled = Standardizer(np.zeros(Y.shape[1]), np.ones(Y.shape[1]))
         transforms = Transforms(regressors, unscaled, self.global_model, self.learn_residual)
         transforms = transforms.updated(X, Y, weights, kept=1.0)
         residual = transforms.residual(X, Y)
         location = scaling.output_location
         if location is None and self.learn_residual:
-            # Far from all data the global model's prediction is all there is.
+            # Far from all data the residual expected must be zero.
             location = 0.0
         outputs = Standardizer.from_data(
             residual, weights, location, scaling.output_scale, "output"
         )
         transforms = replace(transforms, outputs=outputs)
-        Z = extended(transforms, X, residual)
-        p, m, d = Z.shape[1], X.shape[1], Y.shape[1]
+        zeta = extended(transforms, X, residual)
+        p, m, d = zeta.shape[1], X.shape[1], Y.shape[1]
         prior = self.prior.base_distribution(m, p - d - m - 1, d)
-        return Knowledge(prior, np.zeros((0, p, p)), np.arange(0), 0, transforms), Z
+        return Knowledge(prior, np.zeros((0, p, p)), np.arange(0), 0, transforms), zeta
 
     def update(
         self,
@@ -113,12 +113,12 @@ class Learner:
         The change is what the samples show to have changed, if that was asked for.
         """
         statistics, transforms, change = self._remembered(known, X, Y, weights)
-        Z = extended(transforms, X, transforms.residual(X, Y))
+        zeta = extended(transforms, X, transforms.residual(X, Y))
         before = replace(known, statistics=statistics)
-        result = self._infer(Z, weights, before, self.stated(known.prior), callback)
+        result = self._infer(zeta, weights, before, self.stated_prior(known.prior), callback)
         return _known(result, known.n_samples + len(X), transforms), result, change
 
-    def stated(self, prior: MixturePrior) -> MixturePrior:
+    def stated_prior(self, prior: MixturePrior) -> MixturePrior:
         """Base distribution as the parameters state it, of the size of another one."""
         m, d = prior.n_inputs, prior.n_outputs
         return self.prior.base_distribution(m, prior.n_regressors - m - 1, d)
@@ -141,48 +141,48 @@ class Learner:
 
     def _infer(
         self,
-        Z: FloatArray,
+        zeta: FloatArray,
         weights: FloatArray,
         known: Knowledge,
-        stated: MixturePrior,
+        stated_prior: MixturePrior,
         callback: IterationCallback | None,
     ) -> InferenceResult:
-        """Learn extended samples Z (n, p) on top of statistics; the best of several starts."""
+        """Learn extended samples zeta (n, p) on top of statistics; the best of several starts."""
         generator = check_random_state(self.random_state)
         results = []
         for _ in range(self.inference.n_restarts):
-            labels, n_opened = self._initial_labels(Z, weights, known, generator)
+            labels, n_opened = self._initial_labels(zeta, weights, known, generator)
             opened = np.zeros((n_opened, *known.statistics.shape[1:]))
             previous = np.concatenate([known.statistics, opened])
-            initial = assignment_statistics(Z, weights, labels, len(previous))
+            initial = assignment_statistics(zeta, weights, labels, len(previous))
             first_group = int(known.groups.max(initial=-1)) + 1
             groups = np.append(known.groups, first_group + np.arange(n_opened))
-            state = initial_state(weights, known.prior, stated, previous, initial, groups)
-            results.append(self.inference.run(Z, weights, state, generator, callback))
+            state = initial_state(weights, known.prior, stated_prior, previous, initial, groups)
+            results.append(self.inference.run(zeta, weights, state, generator, callback))
         return max(results, key=lambda result: float(result.lower_bounds[-1]))
 
     def _initial_labels(
         self,
-        Z: FloatArray,
+        zeta: FloatArray,
         weights: FloatArray,
         known: Knowledge,
         generator: np.random.Generator,
     ) -> tuple[IndexArray, int]:
         """Most probable component of each sample; new ones for novel samples, by k-means++."""
         n_known, m, q = len(known.statistics), known.prior.n_inputs, known.prior.n_regressors
-        labels = np.full(Z.shape[0], n_known, dtype=np.intp)
+        labels = np.full(zeta.shape[0], n_known, dtype=np.intp)
         if n_known > 0:
             mixture = PredictiveMixture.from_components(
                 known.prior.predictive(known.statistics, known.groups)
             )
-            labels = most_probable_component(mixture, Z[:, :q], Z[:, q:], NOVELTY_LEVEL)
+            labels = most_probable_component(mixture, zeta[:, :q], zeta[:, q:], NOVELTY_LEVEL)
         novel = labels >= n_known
         if not np.any(novel):
             return labels, 0
         share = float(np.sum(weights[novel]) / np.sum(weights))
         # By their inputs alone: seeds that lie apart in the outputs too would divide the noise
         # among themselves instead of the input space.
-        inputs = Z[novel, :m]
+        inputs = zeta[novel, :m]
         seeds = k_means_plus_plus(
             inputs, weights[novel], max(1, round(self.n_components * share)), generator
         )
@@ -209,12 +209,12 @@ class Learner:
         held_out = held_out_rows(X.shape[0], self.calibration_share)
         if np.sum(held_out) < MIN_SAMPLES:
             return variants[0], SpreadFactors()
-        nothing, Z = self.prepared(X[~held_out], Y[~held_out], weights[~held_out])
+        nothing, zeta = self.prepared(X[~held_out], Y[~held_out], weights[~held_out])
         trials = []
         for inference in variants:
             learner = replace(self, inference=inference)
-            result = learner._infer(Z, weights[~held_out], nothing, nothing.prior, None)
-            trial = _known(result, len(Z), nothing.transforms)
+            result = learner._infer(zeta, weights[~held_out], nothing, nothing.prior, None)
+            trial = _known(result, len(zeta), nothing.transforms)
             trials.append((inference, calibrated(trial, X[held_out], Y[held_out])))
 
         def density(trial: tuple[Inference, Knowledge]) -> float:
@@ -227,9 +227,9 @@ class Learner:
 
 def held_out_rows(n: int, share: float) -> BoolArray:
     """
-    Which of n rows (n,) calibrate: one of every so many, so that they lie between learned ones.
+    Which of n rows (n,) calibrate: one in each step of 1 / share rows, between learned ones.
 
-    Which one is drawn, lest the choice keep step with something in the recording.
+    The row in each step is random, so that the choice does not alias with a periodic motion.
     """
     held_out = np.zeros(n, dtype=bool)
     if share > 0.0:
@@ -247,7 +247,7 @@ def calibrated(
     share: float = 1.0,
     unseen: bool = True,
 ) -> Knowledge:
-    """Scale the spread so that intervals cover what they say on samples that were not learned."""
+    """Scale the spread so that intervals have their nominal coverage on samples not learned."""
     # As many as tell a quantile to half a percent, evenly spaced.
     chosen = np.arange(0, X.shape[0], max(1, X.shape[0] // MAX_CALIBRATION_SAMPLES))
     outcomes = known.predictive().outcomes(X[chosen], Y[chosen])
@@ -261,7 +261,7 @@ def calibrated(
 
 
 def _known(result: InferenceResult, n_samples: int, transforms: Transforms) -> Knowledge:
-    return Knowledge(result.prior, result.scatter, result.groups, n_samples, transforms)
+    return Knowledge(result.prior, result.statistics, result.groups, n_samples, transforms)
 
 
 def extended(transforms: Transforms, X: FloatArray, Y: FloatArray) -> FloatArray:

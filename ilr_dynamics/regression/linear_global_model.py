@@ -25,7 +25,7 @@ __all__ = ["LinearGlobalModel"]
 # A slope of one standard unit is expected, give or take ten; the noise is worth two samples.
 SLOPE_PRECISION = 1e-2
 NOISE_STRENGTH = 2.0
-# Rows of which regressors are held at a time: bounds the memory.
+# Rows whose regressors are in memory at a time.
 BLOCK_ROWS = 4096
 
 

@@ -193,7 +193,7 @@ class MixtureRegressor(FittedMixture, Estimator):
         if self.learn_residual is None:
             values["learn_residual"] = model is not None and model.learns_residual
         groups = {n: self._group(n, values[n]) for n in ("prior", "inference", "scaling")}
-        # A prior of two levels would make the model another one.
+        # A prior of two levels would make a hierarchical model.
         check_type(groups["prior"], "prior", type(self.default_prior), exactly=True)
         check_type(groups["inference"], "inference", Inference)
         check_type(groups["scaling"], "scaling", Scaling)
@@ -294,7 +294,7 @@ class MixtureRegressor(FittedMixture, Estimator):
         unseen: bool = True,
     ) -> Self:
         """
-        Scale the spread so that intervals cover what they say on samples not learned.
+        Scale the spread so that intervals have their nominal coverage on samples not learned.
 
         Call it with a new recording before `partial_fit` learns it. Components and the unseen
         component (the global model) are calibrated apart, each on the samples that are its own and

@@ -50,10 +50,9 @@ class Predictor:
     """
     Mean prediction and spread at one input: the mixture's moments, for a single row.
 
-    What is left out of the components with samples weighs less than 1e-18 of the mixture
-    (`prediction.screening`), so that the mean is off by at most that share of the distance between
-    two local predictions, and the variance by that share of its square and of the largest
-    variance.
+    Components are left out whose contribution to each variance is together below 1e-9 of it, to a
+    squared doubt likewise, and to the mean below 1e-9 standard deviations (`left_out.h`;
+    docs/mathematics.md, "Prediction", *Leaving components out*).
 
     Several threads may ask one object, if its global model allows it.
 

@@ -80,6 +80,6 @@ def _model(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> Mixtu
         prediction = model.predict(transforms.regressors.scaling.location[None], return_std=True)
         if not np.all(np.isfinite(prediction)):
             raise ValueError("what the model predicts is not finite")
-        # What single predictions are made of has more that can overflow; the model keeps it.
+        # Arrays of single predictions may overflow too; the model caches them.
         model.predictor()
     return model

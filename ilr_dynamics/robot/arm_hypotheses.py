@@ -28,7 +28,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.robot.dynamics_knowledge import DynamicsKnowledge
 from ilr_dynamics.robot.dynamics_regressor import (
     N_OF_JOINT,
@@ -90,20 +89,23 @@ def most_probable_arm(known: Arm, samples: RepresentativeSamples) -> Arm:
     few, n = samples.thinned(N_SEARCHED), known.n_joints
     shares = np.full(n, FIRST_SHARE)
     free = without_potential(known)
-    free, _ = _searched(free, few, Hypothesis(free.correlation, free.prior_scales, shares))
+    first = Hypothesis(free.correlation, free.prior_scales, shares)
+    free, _ = _searched(free, few, _torques(free, few), first)
     held_out = samples.thinned(N_KEPT)
     if len(samples.X) < FEWEST_SAMPLES or _dimension(held_out) < LEAST_DIMENSION:
         return free
     pulled = known if len(known.frequencies) else with_potential(free)
     first = Hypothesis(ResidualCorrelation(), pulled.prior_scales, shares)
     tried = samples.thinned(N_TRIED)
-    pulled, found = _searched(pulled, tried, first, LONGEST_BESIDE)
-    noise = found.variance_shares * _mean_squares(pulled, tried)
+    torques = _torques(pulled, tried)
+    pulled, found = _searched(pulled, tried, torques, first, LONGEST_BESIDE)
+    mean_squares = np.array([np.mean(of_joint.deviation**2) for of_joint in torques])
+    noise = found.variance_shares * mean_squares
     if (POTENTIAL_STD * found.scales[-1]) ** 2 < np.mean(noise):
         return free
     if not _predicts_better(pulled, without_potential(pulled), held_out):
         return free
-    return _searched(pulled, few, found, LONGEST_BESIDE)[0]
+    return _searched(pulled, few, _torques(pulled, few), found, LONGEST_BESIDE)[0]
 
 
 def with_potential(known: Arm) -> Arm:
@@ -181,17 +183,16 @@ def _dimension(samples: RepresentativeSamples) -> float:
 
 
 def _searched(
-    known: Arm, samples: RepresentativeSamples, first: Hypothesis, *longest: float
+    known: Arm,
+    samples: RepresentativeSamples,
+    torques: list[JointTorques],
+    first: Hypothesis,
+    *longest: float,
 ) -> tuple[Arm, Hypothesis]:
     """What is known with the most probable hypothesis, and that."""
     bounds = scale_bounds(known.n_joints, len(known.frequencies))
-    found = most_probable(samples.states, _torques(known, samples), first, bounds, *longest)
+    found = most_probable(samples.states, torques, first, bounds, *longest)
     return replace(known, correlation=found.correlation, prior_scales=found.scales), found
-
-
-def _mean_squares(known: DynamicsKnowledge, samples: RepresentativeSamples) -> FloatArray:
-    """Mean squares (n,) of the torques about the prior, Nm^2."""
-    return np.array([np.mean(of_joint.deviation**2) for of_joint in _torques(known, samples)])
 
 
 def _torques(known: DynamicsKnowledge, samples: RepresentativeSamples) -> list[JointTorques]:

@@ -142,7 +142,7 @@ class ArmChange:
 
 
 class _Solution(NamedTuple):
-    """Gamma = Phi' M Phi (P, P) and eta = Phi' M e (P,), M the precision of e; log evidence."""
+    """Gamma = Phi' M Phi (P, P) and h = Phi' M e (P,), M the precision of e; log evidence."""
 
     precision: FloatArray
     pull: FloatArray

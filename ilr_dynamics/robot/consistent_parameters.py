@@ -8,9 +8,9 @@ parameters: a single body may come out with an inertia that no body has. The mos
 consistent parameters minimize
 
 .. math::
-    \tfrac12 (\theta - \hat\theta)^\top \Lambda (\theta - \hat\theta)
-    + \kappa \sum_b \big( \operatorname{tr} \bar J_b^{-1} J_b(\theta) - \log\det J_b(\theta) \big)
-    - \epsilon \sum_k \log \theta_k
+    \tfrac12 (\chi - \hat\chi)^\top \Lambda (\chi - \hat\chi)
+    + c \sum_b \big( \operatorname{tr} \bar J_b^{-1} J_b(\chi) - \log\det J_b(\chi) \big)
+    - \epsilon \sum_k \log \chi_k
 
 with the posterior's mean and precision, the pseudo-inertias J_b of the bodies (`pseudo_inertia`),
 those of the description as prior, and a barrier for the rotor inertias and the viscous friction,

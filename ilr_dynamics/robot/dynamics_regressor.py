@@ -148,7 +148,7 @@ class DynamicsRegressor:
         self, X: FloatArray, mean: FloatArray, covariance: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """
-        Mean phi' theta and variance phi' S phi (n_samples, n) of torques at X (n_samples, 3 n).
+        Mean phi' chi and variance phi' S phi (n_samples, n) of torques at X (n_samples, 3 n).
 
         Parameters
         ----------

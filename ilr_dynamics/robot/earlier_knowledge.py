@@ -3,8 +3,8 @@
 r"""
 What samples from before a change of the arm say of its parameters now.
 
-Their likelihood is a normal density of the parameters theta as they were, with precision A and
-pull b. If they have changed since by delta ~ N(0, F F'), they were theta - delta, and integrating
+Their likelihood is a normal density of the parameters chi as they were, with precision A and
+pull b. If they have changed since by delta ~ N(0, F F'), they were chi - delta, and integrating
 delta out leaves
 
 .. math::

@@ -8,7 +8,7 @@ moves, without acceleration:
 
 .. math::
     f_j(v) = \frac{1}{M} \sum_m
-        \big( \phi_j(q_m, v e_j, 0) - \phi_j(q_m, 0, 0) \big)^\top \theta_j
+        \big( \phi_j(q_m, v e_j, 0) - \phi_j(q_m, 0, 0) \big)^\top \chi_j
 
 over the postures q_m that were learned, as friction depends on load and position too. (A joint
 that moves alone has no Coriolis torque of its own.) It is linear in the parameters, so its

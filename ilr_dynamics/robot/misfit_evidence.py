@@ -13,8 +13,8 @@ Each joint's residual torque, in predicted deviations, is under "nothing has cha
 an offset o, changes v and d of viscous and dry friction, a delay T of the torque, whose rate
 is :math:`\dot\tau`, and a payload, or what is more or less of it, with the inertial parameters pi.
 A payload is a change of all joints; so may a delay be. All coefficients have Gaussian priors about
-zero. A model may be surer than it says, so the precision of the residuals is kappa times what it
-predicts, kappa >= 1, in each joint.
+zero. A model may be surer than it says, so the precision of the residuals is xi times what it
+predicts, xi >= 1, in each joint.
 
 A share e of a residual's variance is what the model doubts everywhere, by parameters that few
 samples tell. That error may be one and the same at all states, or have any sign at each: of its
@@ -24,11 +24,11 @@ samples count as n / (1 + D) of them. With sums A and b of products that are sca
 residual R and the number n of independent samples (`StateCells`)
 
 .. math::
-    \log p_h(\kappa) = \tfrac{n}{2} \log\kappa - \tfrac{\kappa}{2} R
-    + \tfrac12 \kappa^2 b^\top (1 + \kappa A)^{-1} b - \tfrac12 \log\det(1 + \kappa A)
+    \log p_h(\xi) = \tfrac{n}{2} \log\xi - \tfrac{\xi}{2} R
+    + \tfrac12 \xi^2 b^\top (1 + \xi A)^{-1} b - \tfrac12 \log\det(1 + \xi A)
 
-and what counts is :math:`B_h = \mathrm{mean}_\kappa\, p_h(\kappa) / \max_\kappa p_0(\kappa)`: the
-expectation of that is at most one if nothing has changed, whatever kappa is (Wasserman, Ramdas and
+and what counts is :math:`B_h = \mathrm{mean}_\xi\, p_h(\xi) / \max_\xi p_0(\xi)`: the
+expectation of that is at most one if nothing has changed, whatever xi is (Wasserman, Ramdas and
 Balakrishnan, 2020).
 """
 
@@ -84,7 +84,7 @@ class ChangePrior:
     Parameters
     ----------
     payload : ndarray of shape (10,)
-        Standard deviations of what is more or less of the inertial parameters.
+        Standard deviations of a change of the inertial parameters.
     of_joint : ndarray of shape (n, 4)
         Of each joint's offset, viscous and dry friction and delay, Nm, Nms/rad, Nm and s.
     """

@@ -3,9 +3,9 @@
 r"""
 How well torques are predicted where nothing was learned, and the doubt of parameters by that.
 
-A few independent samples tell the size of what no term describes badly, and with it that of the
-parameters' uncertainty: it may be far too large, or too small. How far predictions are off where
-nothing was learned shows it. The postures are halved along each of their main directions, either
+Few independent samples determine the residual's size poorly, and hence the parameters'
+uncertainty, which may be far too large or too small. Prediction errors where nothing was learned
+determine it better. The postures are halved along each of their main directions, either
 half is predicted from the other, and the factor b maximizes
 
 .. math::

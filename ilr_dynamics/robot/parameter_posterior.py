@@ -121,7 +121,7 @@ def parameter_posterior(
         mean, covariance = _solved(precision, right)
         # In the memory order of loaded arrays, so that a loaded model computes the same bits.
         covariance = _blocks(covariance, indices)
-        # E[(tau - phi' theta)^2], including the posterior variance of theta.
+        # E[(tau - phi' chi)^2], including the posterior variance of chi.
         own_mean = mean[indices]
         squared = (
             energy

@@ -41,7 +41,7 @@ def log_odds_of_change(
     ----------
     older, newer : PayloadSums
     precision : ndarray of shape (n,)
-        Factor kappa of each joint's precision, from which on it is searched.
+        Factor xi of each joint's precision, from which on it is searched.
     prior : PayloadPrior
     """
     apart = sum(_log_evidence(sums, precision, prior) for sums in (older, newer))

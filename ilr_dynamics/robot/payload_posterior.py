@@ -3,11 +3,11 @@
 r"""
 Posterior of a payload, and how far the model's own uncertainty has to be widened for it.
 
-The factors kappa of the precisions have Gamma distributions, and are found together with the
+The factors xi of the precisions have Gamma distributions, and are found together with the
 payload by variational Bayes, as a product of both (Bishop, 2006, section 10.1):
 
 .. math::
-    E\,\kappa_j = \frac{a + n_j / 2}{a + E \lVert r_j - \phi_j \theta \rVert^2 / 2}
+    E\,\xi_j = \frac{a + n_j / 2}{a + E \lVert r_j - \phi_j \chi \rVert^2 / 2}
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ilr_dynamics.robot.pseudo_inertia_prior import PseudoInertiaPrior
 
 __all__ = ["SHAPE", "PayloadPosterior", "PayloadPrior", "expected_squares"]
 
-# Shape a of the Gamma distribution of each kappa, whose mean is one before anything is known.
+# Shape a of the Gamma distribution of each xi, whose mean is one before anything is known.
 SHAPE = 2.0
 # Change of dry friction, and of viscous friction at one rad/s, that is usual as a share of the
 # largest torque of a joint.
@@ -73,7 +73,7 @@ class PayloadPosterior:
     log_odds : float
         Log of how much more probable the torques are with some payload than without any.
     precision : ndarray of shape (n,)
-        Factor kappa by which the precision of the torques is more than the model expects.
+        Factor xi by which the precision of the torques is more than the model expects.
     friction : ndarray of shape (n, 2)
         Changes of viscous and dry friction, Nms/rad and Nm.
     """
@@ -108,7 +108,7 @@ class PayloadPosterior:
             Of all samples.
         prior : PayloadPrior
         iterations : int
-            Times that payload and kappa are found by turns.
+            Times that payload and xi are found by turns.
         """
         found = self
         for _ in range(iterations):

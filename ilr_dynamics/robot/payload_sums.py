@@ -8,11 +8,11 @@ expects, is taken as
 
 .. math::
     r_j = \phi_j^\top \pi + \dot q_j v_j + \tanh(\dot q_j / \dot q_0)\, d_j + \varepsilon_j,
-    \qquad \varepsilon_j \sim N(0, \sigma_j^2 / (\kappa_j w))
+    \qquad \varepsilon_j \sim N(0, \sigma_j^2 / (\xi_j w))
 
 with the ten inertial parameters pi of the payload, the changes v and d of the joint's viscous and
 dry friction, the standard deviation sigma that the model expects of itself, the number w of
-independent samples that a sample counts as, and a factor kappa, as the model may err in that too.
+independent samples that a sample counts as, and a factor xi, as the model may err in that too.
 All that is known are sums of squares and products.
 """
 
@@ -136,7 +136,7 @@ def reduced(sums: PayloadSums, precision: FloatArray, friction: FloatArray) -> R
     ----------
     sums : PayloadSums
     precision : ndarray of shape (n,)
-        Factor kappa of each joint.
+        Factor xi of each joint.
     friction : ndarray of shape (n, 2)
         Standard deviation of changes of viscous and dry friction before anything is known,
         Nms/rad and Nm.

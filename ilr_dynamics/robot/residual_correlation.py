@@ -7,8 +7,8 @@ Friction of a worn gear, a hose or a joint that gives way err alike at neighbour
 joint's torque is modelled as
 
 .. math::
-    \tau_i = \phi_i^\top \theta + g(q_i, \dot q_i) + \varepsilon_i, \qquad
-    \mathrm{cov}(\tau_i - \phi_i^\top\theta, \tau_j - \phi_j^\top\theta)
+    \tau_i = \phi_i^\top \chi + g(q_i, \dot q_i) + \varepsilon_i, \qquad
+    \mathrm{cov}(\tau_i - \phi_i^\top\chi, \tau_j - \phi_j^\top\chi)
     = \sigma^2 \big(s\,\rho_{ij} + (1/a_i - s)\,\delta_{ij}\big)
 
 with a Gaussian process g whose correlation rho is Matern's with exponent 3/2 (Rasmussen and

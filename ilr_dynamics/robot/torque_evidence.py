@@ -4,10 +4,10 @@ r"""
 What torques tell of the correlation of their residuals and of how far a description may be off.
 
 The lengths and the share s of `ResidualCorrelation`, the variance of each joint's residual and the
-scales of the prior of the parameters theta maximize the marginal likelihood
+scales of the prior of the parameters chi maximize the marginal likelihood
 
 .. math::
-    \log N\big(\tau \mid \phi\,\theta_0,\; \textstyle\sum_g \lambda_g^2\, \phi_g P_g \phi_g^\top
+    \log N\big(\tau \mid \phi\,\chi_0,\; \textstyle\sum_g \lambda_g^2\, \phi_g P_g \phi_g^\top
     + \sigma^2 (s\,\rho + \mathrm{diag}(1/a) - s I)\big)
 
 in which the parameters are integrated out: residuals of a fit would not show the part of g that

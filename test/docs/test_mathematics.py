@@ -28,7 +28,8 @@ def is_module(*parts):
 
 @pytest.mark.parametrize("name", REFERENCES)
 def test_code_exists(name):
-    package = name if name.startswith(("learning.", "robot.")) else f"regression.{name}"
+    other_folders = ("learning.", "robot.", "control.")
+    package = name if name.startswith(other_folders) else f"regression.{name}"
     parts = package.split(".")
     # Folders, a file, and what is in it.
     n_folders = next(n for n in range(1, len(parts)) if is_module("ilr_dynamics", *parts[: n + 1]))

@@ -20,7 +20,7 @@ from ilr_dynamics.planning import (
     plan_motion,
 )
 from ilr_dynamics.planning.motion_law import draw_piece, motion_states
-from ilr_dynamics.planning.plan import _Drawn, drawn_states
+from ilr_dynamics.planning.plan import drawn_states
 from ilr_dynamics.robot.description import load_description
 from ilr_dynamics.robot.waypoints import Waypoints, smooth_motion
 
@@ -85,10 +85,10 @@ def test_a_piece_is_checked_where_it_is_joined(problem):
     assert joined > between[0] + 1e-4
     bounds = MotionBounds(HOME - 1.0, HOME + 1.0, np.full(4, 9.0), between)
     clearance = Clearance(problem.torque.description, [], 0.0, HOME[None])
-    drawn = _Drawn(PlanProblem(bounds, problem.torque, clearance, HOME), 1, random)
-    assert drawn._kept(before[:1], before[1:])
-    assert drawn._kept(before[-1:], piece)
-    assert not drawn._kept(before, piece)
+    narrow = PlanProblem(bounds, problem.torque, clearance, HOME)
+    assert not narrow.broken_by(before[:1], before[1:])
+    assert not narrow.broken_by(before[-1:], piece)
+    assert narrow.broken_by(before, piece) == "bounds"
 
 
 def test_doubt_falls_with_each_piece(plan):

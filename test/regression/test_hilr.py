@@ -284,7 +284,7 @@ def test_the_order_of_samples_makes_no_difference():
     problem = Problem(6, 2, 2, n=40)
     rows = np.random.default_rng(0).permutation(40)
     first, second = (problem.learn(r, max_iterations=20) for r in (slice(None), rows))
-    np.testing.assert_allclose(second.scatter, first.scatter, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(second.statistics, first.statistics, rtol=1e-7, atol=1e-7)
     np.testing.assert_array_equal(second.groups, first.groups)
     np.testing.assert_allclose(second.lower_bounds, first.lower_bounds, rtol=1e-9)
 
@@ -295,7 +295,7 @@ def test_weights_of_samples_are_repetitions():
     rows = np.repeat(np.arange(30), repeats)
     weighted = problem.learn(weights=repeats.astype(float), max_iterations=20)
     repeated = problem.learn(rows, np.ones(rows.size), max_iterations=20)
-    np.testing.assert_allclose(repeated.scatter, weighted.scatter, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(repeated.statistics, weighted.statistics, rtol=1e-7, atol=1e-7)
     np.testing.assert_allclose(repeated.lower_bounds, weighted.lower_bounds, rtol=1e-9)
 
 

@@ -19,7 +19,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.regression.families.linear_algebra import (
     cholesky,
     inverse_triangular,
@@ -65,15 +65,6 @@ class MatrixNormalWishart:
         """Length q of u = [x, features of x, 1]."""
         return int(self.mean.shape[2])
 
-    def __getitem__(self, chosen: IndexArray) -> MatrixNormalWishart:
-        """Some of these distributions, in the order chosen."""
-        return MatrixNormalWishart(
-            self.mean[chosen],
-            self.column_precision[chosen],
-            self.inverse_scale[chosen],
-            self.dof[chosen],
-        )
-
     def joined(self, other: MatrixNormalWishart) -> MatrixNormalWishart:
         """These distributions and, behind them, the others."""
         return MatrixNormalWishart(
@@ -89,7 +80,7 @@ class MatrixNormalWishart:
 
     @cached_property
     def _root(self) -> FloatArray:
-        """R (K, d, d), lower triangular, with Phi = R' R."""
+        """Phi^1/2 (K, d, d), lower triangular: Phi = (Phi^1/2)' Phi^1/2."""
         return inverse_triangular(self._factor)
 
     @cached_property
@@ -98,7 +89,7 @@ class MatrixNormalWishart:
 
     @cached_property
     def _column_root(self) -> FloatArray:
-        """R (K, q, q), lower triangular, with L^-1 = R' R."""
+        """L^-1/2 (K, q, q), lower triangular: L^-1 = (L^-1/2)' L^-1/2."""
         return inverse_triangular(self._column_factor)
 
     @cached_property
@@ -145,7 +136,7 @@ class MatrixNormalWishart:
 
     def expected_log_likelihoods(self) -> tuple[FloatArray, FloatArray]:
         r"""
-        Find W and c with E[log N(y | A_k x + c_k, V_k)] = c_k - |W_k [u, y]|^2 / 2.
+        Find R and c with E[log N(y | A_k x + c_k, V_k)] = c_k - |R_k zeta|^2 / 2, zeta = [u, y].
 
         .. math::
             E\log N = \tfrac12 \big( \textstyle\sum_i \psi(\tfrac{\eta + 1 - i}2) + d \log 2
@@ -154,18 +145,19 @@ class MatrixNormalWishart:
 
         Returns
         -------
-        W : (K, q + d, q + d)
+        R : (K, q + d, q + d)
+            Rows sqrt(d) L^-1/2 u, then sqrt(eta) Phi^1/2 (y - M u).
         c : (K,)
         """
         d, q = self.n_outputs, self.n_regressors
         expected_log_det = (
             multivariate_digamma(0.5 * self.dof, d) + d * LOG_2 - log_determinant(self._factor)
         )
-        W = np.zeros((self.dof.size, q + d, q + d))
-        np.multiply(self._column_root, np.sqrt(d), out=W[:, :q, :q])
-        noise = np.multiply(self._root, np.sqrt(self.dof)[:, None, None], out=W[:, q:, q:])
-        W[:, q:, :q] = -noise @ self.mean
-        return W, 0.5 * (expected_log_det - d * LOG_2PI)
+        R = np.zeros((self.dof.size, q + d, q + d))
+        np.multiply(self._column_root, np.sqrt(d), out=R[:, :q, :q])
+        noise = np.multiply(self._root, np.sqrt(self.dof)[:, None, None], out=R[:, q:, q:])
+        R[:, q:, :q] = -noise @ self.mean
+        return R, 0.5 * (expected_log_det - d * LOG_2PI)
 
     def predictive_dof(self) -> FloatArray:
         """Degrees of freedom eta + 1 - d (K,) of the predictive Student-t of y."""

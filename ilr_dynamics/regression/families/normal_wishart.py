@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ilr_dynamics.arrays import FloatArray, IndexArray
+from ilr_dynamics.arrays import FloatArray
 from ilr_dynamics.regression.families.linear_algebra import (
     cholesky,
     inverse_triangular,
@@ -62,15 +62,6 @@ class NormalWishart:
         """Length m of an input."""
         return int(self.mean.shape[1])
 
-    def __getitem__(self, chosen: IndexArray) -> NormalWishart:
-        """Some of these distributions, in the order chosen."""
-        return NormalWishart(
-            self.mean[chosen],
-            self.kappa[chosen],
-            self.inverse_scale[chosen],
-            self.dof[chosen],
-        )
-
     def joined(self, other: NormalWishart) -> NormalWishart:
         """These distributions and, behind them, the others."""
         return NormalWishart(
@@ -86,7 +77,7 @@ class NormalWishart:
 
     @cached_property
     def _root(self) -> FloatArray:
-        """R (K, m, m), lower triangular, with Psi = R' R."""
+        """Psi^1/2 (K, m, m), lower triangular: Psi = (Psi^1/2)' Psi^1/2."""
         return inverse_triangular(self._factor)
 
     def scales(self) -> FloatArray:
@@ -126,7 +117,7 @@ class NormalWishart:
 
     def expected_log_likelihoods(self) -> tuple[FloatArray, FloatArray]:
         r"""
-        Find W and c with E[log N(x | mu_k, Lambda_k)] = c_k - |W_k [x, 1]|^2 / 2.
+        Find R and c with E[log N(x | mu_k, Lambda_k)] = c_k - |R_k [x, 1]|^2 / 2.
 
         .. math::
             E\log N = \tfrac12 \big( \textstyle\sum_i \psi(\tfrac{\nu + 1 - i}2) + m \log 2
@@ -134,18 +125,19 @@ class NormalWishart:
 
         Returns
         -------
-        W : (K, m, m + 1)
+        R : (K, m, m + 1)
+            sqrt(nu) Psi^1/2 (x - m).
         c : (K,)
         """
         m = self.dimension
         expected_log_det = (
             multivariate_digamma(0.5 * self.dof, m) + m * LOG_2 - log_determinant(self._factor)
         )
-        W = self._centred(self._root * np.sqrt(self.dof)[:, None, None])
-        return W, 0.5 * (expected_log_det - m * LOG_2PI - m / self.kappa)
+        R = self._centred(self._root * np.sqrt(self.dof)[:, None, None])
+        return R, 0.5 * (expected_log_det - m * LOG_2PI - m / self.kappa)
 
     def _centred(self, roots: FloatArray) -> FloatArray:
-        """Of roots R (K, m, m) the maps (K, m, m + 1) from [x, 1] to R (x - mean)."""
+        """Of roots (K, m, m) the maps (K, m, m + 1) from [x, 1] to root (x - mean)."""
         offsets = -np.einsum("kri,ki->kr", roots, self.mean)
         return np.concatenate([roots, offsets[:, :, None]], axis=2)
 
@@ -154,11 +146,11 @@ class NormalWishart:
         Roots of the scaled squared distance in the predictive density of an input.
 
         x is Student-t with nu + 1 - m degrees of freedom, and its density depends on x through
-        log(1 + delta), delta = kappa / (1 + kappa) (x - m)' Psi (x - m) = |W_k [x, 1]|^2.
+        log(1 + delta), delta = kappa / (1 + kappa) (x - m)' Psi (x - m) = |R_k [x, 1]|^2.
 
         Returns
         -------
-        W : (K, m, m + 1)
+        R : (K, m, m + 1)
         """
         return self._centred(self._root * np.sqrt(self.kappa / (1.0 + self.kappa))[:, None, None])
 

@@ -3,12 +3,13 @@
 r"""
 Quadratic forms and scatter matrices as plain matrix products.
 
-Everything the model asks of a sample is quadratic in the extended sample z = [x, features, 1, y]:
-each expected log-likelihood is a form z' Q_k z and each sufficient statistic a scatter
-sum r z z'. With F holding the products z_i z_j (i <= j) of every sample, one row a sample, both
-are matrix products over all components at once,
+Everything the model asks of a sample is quadratic in the extended sample zeta = [x, features, 1,
+y]: each expected log-likelihood is a form zeta' Q_k zeta and each sufficient statistic a scatter,
+the sum of w r zeta zeta'. With F holding the products zeta_i zeta_j (i <= j) of every sample, one
+row a sample, and C the coefficients of the forms, both are matrix products over all components at
+once,
 
-.. math:: \log\rho = F\,W^\top, \qquad S = R^\top F.
+.. math:: \log\rho = F\,C^\top, \qquad S = (w r)^\top F.
 """
 
 from __future__ import annotations
@@ -30,38 +31,39 @@ __all__ = [
 @lru_cache(maxsize=8)
 def upper_triangle(p: int) -> tuple[IndexArray, IndexArray]:
     """Rows and columns of the entries i <= j of a matrix (p, p), to be read only."""
-    # To find them takes ten times as long as to use them, and a model has few different p.
+    # Finding them takes ten times as long as using them, and a model has few different p.
     return np.triu_indices(p)
 
 
-def pairwise_products(Z: FloatArray) -> FloatArray:
+def pairwise_products(zeta: FloatArray) -> FloatArray:
     """
     Products of all pairs of entries of each row.
 
     Parameters
     ----------
-    Z : (n, p)
-        Extended samples.
+    zeta : (n, p)
+        Extended samples, one row each.
 
     Returns
     -------
     F : (n, p (p + 1) / 2)
-        z_i z_j for i <= j, in the order of `upper_triangle`.
+        zeta_i zeta_j for i <= j, in the order of `upper_triangle`.
     """
-    n, p = Z.shape
+    n, p = zeta.shape
     F = np.empty((n, p * (p + 1) // 2))
     start = 0
-    # A slice a leading entry: gathering both factors by index would read and write twice as much.
+    # One slice for each leading entry: gathering both factors by index would read and write twice
+    # as much.
     for i in range(p):
         width = p - i
-        np.multiply(Z[:, i : i + 1], Z[:, i:], out=F[:, start : start + width])
+        np.multiply(zeta[:, i : i + 1], zeta[:, i:], out=F[:, start : start + width])
         start += width
     return F
 
 
 def form_coefficients(forms: FloatArray) -> FloatArray:
     """
-    Coefficients W with z' Q z = w' f for each symmetric form Q and the products f of z.
+    Coefficients C with zeta' Q zeta = C f for each symmetric form Q and the products f of zeta.
 
     Parameters
     ----------
@@ -70,7 +72,7 @@ def form_coefficients(forms: FloatArray) -> FloatArray:
 
     Returns
     -------
-    W : (K, p (p + 1) / 2)
+    C : (K, p (p + 1) / 2)
         Diagonal entries once and off-diagonal ones twice.
     """
     rows, columns = upper_triangle(forms.shape[-1])
@@ -85,7 +87,7 @@ def scatter_matrices(packed: FloatArray, p: int) -> FloatArray:
     Parameters
     ----------
     packed : (K, p (p + 1) / 2)
-        Rows of R' F.
+        Rows of (w r)' F.
     p
         Length of an extended sample.
 

@@ -40,7 +40,7 @@ def expected_log_weights(counts: FloatArray, concentration: float) -> FloatArray
 
 
 def expected_log_remainders(counts: FloatArray, concentration: float) -> FloatArray:
-    """E[log(1 - v_k)] (K,): what each stick leaves to those behind it."""
+    """E[log(1 - s_k)] (K,): what each stick leaves to those behind it."""
     gamma, alpha = _stick_posteriors(counts, concentration)
     return np.asarray(digamma(alpha) - digamma(gamma + alpha))
 

@@ -173,14 +173,14 @@ def _parsed_header(
         raise SnapshotError(f"{name} is not valid JSON") from error
     if not isinstance(header, dict) or header.get("format") != kind.format:
         raise SnapshotError(f"{path} is not an {kind.format}")
-    # Whoever handles values one within the other shall come to an end soon.
+    # Bounds the recursion of whatever handles nested values.
     if depth > MAX_HEADER_DEPTH:
         raise SnapshotError(f"{name} has {depth} levels; expected at most {MAX_HEADER_DEPTH}")
     return header
 
 
 def _depth(value: Any) -> int:
-    """Levels of values one within the other."""
+    """Levels of nested values."""
     if not isinstance(value, dict | list):
         return 0
     return 1 + max(map(_depth, value.values() if isinstance(value, dict) else value), default=0)

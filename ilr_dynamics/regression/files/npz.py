@@ -100,7 +100,7 @@ def _members(file: BinaryIO) -> Iterator[tuple[str, int, int]]:
         raise ValueError(f"it has {len(members)} members; expected at most {MAX_MEMBERS}")
     if any(member.compress_type != zipfile.ZIP_STORED for member in members):
         raise ValueError("its members are compressed; expected stored ones")
-    # Nor may members lie one over the other and be read more than once.
+    # Members that overlap would be read more than once.
     claimed = sum(member.file_size for member in members)
     if claimed > n_bytes:
         raise ValueError(f"its members claim {claimed} bytes of a file of {n_bytes}")

@@ -58,7 +58,8 @@ class SampleFile:
             If the file is not what was written.
         """
         try:
-            # Mapped, so that rows that are not wanted, or that the file has not, are not read.
+            # Mapped, so that only the rows wanted are read, and a header's false size allocates
+            # nothing.
             array = np.load(self.path, mmap_mode="r", allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
             raise InvalidDataError(f"the samples {self.path} cannot be read: {error}") from error
@@ -83,7 +84,7 @@ class SampleFile:
 
     def write(self, X: FloatArray, Y: FloatArray, weights: FloatArray) -> None:
         """Write arrays of the shapes that `read` returns, in one step; FileAccessError if not."""
-        # A worker that is killed meanwhile, or another with the same part, leaves a whole file.
+        # The file is whole even if this worker is killed or another one writes the same part.
         # What can be made again need not have reached the disk (`atomic_writer`).
         unfinished = f"{self.path}.{uuid.uuid4().hex}"
         try:
@@ -96,7 +97,7 @@ class SampleFile:
                 "room for them that this process may write to"
             ) from error
         finally:
-            # Nor can it be removed where it cannot be written.
+            # Where it could not be written it may not be removable either.
             with contextlib.suppress(OSError):
                 os.unlink(unfinished)
 

@@ -27,7 +27,7 @@ __all__ = ["pack_transforms", "transform_arrays", "unpack_transforms"]
 
 SCALINGS = ("input", "feature", "output")
 GLOBAL_MODEL = "global_model."
-# Its name in files of before.
+# Its name in files of earlier versions.
 FALLBACK = "fallback."
 # Beyond all units anyone measures in: the squares of such numbers stay finite.
 MAX_SCALE = 1e30

@@ -8,24 +8,24 @@
 
 #include <stdlib.h>
 
-enum { SAMPLES, WEIGHTS, CONSTANTS, OF_INPUTS, OF_OUTPUTS, STATISTICS, BEST, N_ARRAYS };
+enum { SAMPLES, WEIGHTS, CONSTANTS, R_X, R_Y, STATISTICS, BEST, N_ARRAYS };
 
-// Take the first of n samples (n, p) side by side; if they are too few the last one again, of no weight.
+// Take the first of n samples (n, p) side by side; spare lanes repeat the last one, without weight.
 INLINE void take_samples(const Components *self, const double *rows, const double *weights,
                          const int64_t *best, ptrdiff_t n, Samples *samples)
 {
     ptrdiff_t p = self->p, one = self->q - 1;
     for (int lane = 0; lane < LANES; lane++) {
         ptrdiff_t row = lane < n ? lane : n - 1;
-        const double *z = rows + row * p;
+        const double *zeta = rows + row * p;
         double *t = samples->t + lane, *product = samples->products + lane * row_length(p);
         samples->weights[lane] = lane < n ? weights[lane] : 0.0;
         if (best[row] >= 0 && best[row] < self->k) samples->best[lane] = best[row];
-        t[0] = z[one];
+        t[0] = zeta[one];
         for (ptrdiff_t j = 0; j < p; j++)
-            if (j != one) t[(j < one ? j + 1 : j) * LANES] = z[j];
+            if (j != one) t[(j < one ? j + 1 : j) * LANES] = zeta[j];
         for (ptrdiff_t i = 0; i < p; i++)
-            for (ptrdiff_t j = i; j < p; j++) *product++ = z[i] * z[j];
+            for (ptrdiff_t j = i; j < p; j++) *product++ = zeta[i] * zeta[j];
     }
 }
 
@@ -36,7 +36,7 @@ CLONES static double sum_up(const Components *self, const double *rows, const do
     double entropy = 0.0;
     for (ptrdiff_t first = 0; first < n; first += LANES) {
         take_samples(self, rows + first * self->p, weights + first, best + first, n - first, samples);
-        ask_all(self, samples);
+        consider_all(self, samples);
         entropy += add_statistics(self, samples);
         for (int lane = 0; lane < LANES && first + lane < n; lane++) best[first + lane] = samples->best[lane];
     }
@@ -60,7 +60,7 @@ static int run(Components *self, const Py_buffer *views, double *entropy)
     ptrdiff_t *numbers = malloc((size_t)k * sizeof *numbers);
     int has_memory = memory && candidates && numbers;
     if (has_memory) {
-        const double *of_inputs = views[OF_INPUTS].buf, *of_outputs = views[OF_OUTPUTS].buf;
+        const double *R_x = views[R_X].buf, *R_y = views[R_Y].buf;
         Samples samples = {.candidates = candidates, .numbers = numbers};
         // On a cache line, which vectors must not cross.
         samples.t = (double *)(((uintptr_t)memory + 63) / 64 * 64);
@@ -69,7 +69,7 @@ static int run(Components *self, const Py_buffer *views, double *entropy)
         self->triangles = self->statistics + k * width;
         self->constants = views[CONSTANTS].buf;
         for (ptrdiff_t i = 0; i < k; i++)
-            take_triangles(self, of_inputs + i * m * (m + 1), of_outputs + i * p * p,
+            take_triangles(self, R_x + i * m * (m + 1), R_y + i * p * p,
                            self->triangles + i * length);
         *entropy = sum_up(self, views[SAMPLES].buf, views[WEIGHTS].buf, views[BEST].buf,
                           views[SAMPLES].shape[0], &samples);
@@ -86,7 +86,7 @@ static int run(Components *self, const Py_buffer *views, double *entropy)
 static int take_arrays(PyObject *const *arguments, Components *self, Py_buffer *views)
 {
     static const struct { const char *name, *shape; } ARRAYS[N_ARRAYS] = {
-        {"Z", "np"}, {"weights", "n"}, {"constants", "k"}, {"of_inputs", "kmM"}, {"of_outputs", "kpp"},
+        {"zeta", "np"}, {"weights", "n"}, {"constants", "k"}, {"R_x", "kmM"}, {"R_y", "kpp"},
         {"statistics", "kpp"}, {"best", "n"}};
     ptrdiff_t sizes[128];
     for (int i = 0; i < 128; i++) sizes[i] = -1;
@@ -116,7 +116,7 @@ static int take_arrays(PyObject *const *arguments, Components *self, Py_buffer *
 }
 
 PyDoc_STRVAR(expect_doc,
-"expect(Z, weights, constants, of_inputs, of_outputs, statistics, best, n_regressors)\n--\n\n"
+"expect(zeta, weights, constants, R_x, R_y, statistics, best, n_regressors)\n--\n\n"
 "Fill in the statistics (K, p, p) of samples (n, p), and return the entropy of their responsibilities.\n\n"
 "Constants (K,) and roots are those of `expected_log_joint`. `best` (n,) is the component that each\n"
 "sample is thought to belong to, -1 for any, and then the one that it does.");

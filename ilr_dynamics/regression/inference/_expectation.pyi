@@ -3,11 +3,11 @@
 from ilr_dynamics.arrays import FloatArray, IndexArray
 
 def expect(
-    Z: FloatArray,
+    zeta: FloatArray,
     weights: FloatArray,
     constants: FloatArray,
-    of_inputs: FloatArray,
-    of_outputs: FloatArray,
+    R_x: FloatArray,
+    R_y: FloatArray,
     statistics: FloatArray,
     best: IndexArray,
     n_regressors: int,

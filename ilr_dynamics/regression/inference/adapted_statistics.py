@@ -56,7 +56,7 @@ def adapted_statistics(
     if not after.learn_residual:
         if not change.outputs:
             return known.statistics, after, change
-        # Earlier outputs, had they changed as the global model's have.
+        # Earlier outputs are shifted by the change of the global model's.
         share = np.where(changed, -1.0, 0.0)
         return shifted_statistics(known.statistics, known.transforms, after, share), after, change
     share = np.where(changed, 0.0, 1.0)

@@ -40,8 +40,8 @@ MERGE_INTERVAL = 10
 # Unions of upper components are tried once an iteration raises the bound by less than this, in
 # nats for each unit of weight. A round of unions raises it by 0.3 to 2.5 and is followed by the
 # next; to wait each time until the bound has settled took 20 to 60 iterations a round, more than
-# 200 in all with 300 components. At 0.05 they came too early: the bound ended lower. So they do
-# where merges are left to find, which are none between components of different unions.
+# 200 in all with 300 components. At 0.05 they came too early: the bound ended lower. It also did
+# with merging on, as components of different unions cannot be merged, so unions then wait.
 UNION_GROWTH = 0.01
 
 
@@ -87,10 +87,10 @@ class BatchInference(Inference):
         total_weight = samples.total_weight
         bounds: list[float] = []
         converged, growth = False, math.nan
-        # Before the bound has settled, not again where none was found.
+        # Whether to try unions before the bound has settled: not again after a try without any.
         may_unite = True
         step_scales = ScaleSteps(self.fit_scales, self.fit_concentration)
-        # A switch of NumPy is as good as one of Python.
+        # `merge` may be a numpy.bool_, so its truth value is used.
         merges = self.merge != "held_out" and bool(self.merge)
         state = state.arranged()
         for iteration in range(self.max_iterations):
@@ -111,7 +111,7 @@ class BatchInference(Inference):
             settled = growth <= self.tolerance
             moved = None
             if merges and (settled or iteration % MERGE_INTERVAL == 0):
-                # Not yet in the new order: that of the posterior.
+                # `learned` has its components in the posterior's order, `state` in the new one.
                 moved = _merged(samples, learned, posterior)
             early = may_unite and not merges and growth <= UNION_GROWTH
             if moved is None and (settled or early):
@@ -124,7 +124,7 @@ class BatchInference(Inference):
             state = state if moved is None else moved.arranged()
         state = state.fully_united()
         return InferenceResult(
-            state.prior, state.total, state.groups, np.asarray(bounds), converged, growth
+            state.prior, state.statistics, state.groups, np.asarray(bounds), converged, growth
         )
 
 
@@ -133,5 +133,5 @@ def _merged(
 ) -> InferenceState | None:
     """State with components merged, None where no merge raises the bound."""
     losses_of = partial(samples.entropy_losses, posterior.expected_log_joint_forms())
-    merged_into = merge_components(state.prior, state.total, state.groups, losses_of)
+    merged_into = merge_components(state.prior, state.statistics, state.groups, losses_of)
     return None if merged_into is None else state.merged(merged_into)

@@ -59,16 +59,16 @@ INLINE double *take_row(const double *row, ptrdiff_t n, ptrdiff_t one, double *t
 }
 
 // Triangles of a component from its roots (m, m + 1) over [x, 1] and (p, p) over [x, features, 1, y].
-INLINE void take_triangles(const Components *self, const double *of_inputs, const double *of_outputs,
+INLINE void take_triangles(const Components *self, const double *R_x, const double *R_y,
                            double *to)
 {
     ptrdiff_t m = self->m, q = self->q, p = self->p;
     for (ptrdiff_t i = 0; i < m; i++) {
-        *to++ = of_inputs[i * (m + 1) + m];
-        to = take_row(of_inputs + i * (m + 1), i + 1, m, to);
+        *to++ = R_x[i * (m + 1) + m];
+        to = take_row(R_x + i * (m + 1), i + 1, m, to);
     }
-    for (ptrdiff_t i = q; i < p; i++) to = take_row(of_outputs + i * p, i + 1, q - 1, to);
-    for (ptrdiff_t i = 0; i < q; i++) to = take_row(of_outputs + i * p, i + 1, q - 1, to);
+    for (ptrdiff_t i = q; i < p; i++) to = take_row(R_y + i * p, i + 1, q - 1, to);
+    for (ptrdiff_t i = 0; i < q; i++) to = take_row(R_y + i * p, i + 1, q - 1, to);
 }
 
 // ---------------------------------------------------------------- log rho
@@ -113,7 +113,7 @@ INLINE ptrdiff_t screen(const Components *self, const Samples *samples)
 }
 
 // Take a component as a candidate, unless it is negligible to all samples.
-INLINE void ask(const Components *self, Samples *samples, ptrdiff_t number)
+INLINE void consider(const Components *self, Samples *samples, ptrdiff_t number)
 {
     ptrdiff_t m = self->m, q = self->q, p = self->p;
     const double *t = samples->t, *row = self->triangles + number * triangle_length(m, q, p);
@@ -149,8 +149,8 @@ INLINE int is_among(ptrdiff_t number, const ptrdiff_t *numbers, ptrdiff_t n)
     return found;
 }
 
-// Ask all components, first those that were best before.
-INLINE void ask_all(const Components *self, Samples *samples)
+// Consider all components, first those that were best before.
+INLINE void consider_all(const Components *self, Samples *samples)
 {
     ptrdiff_t first[LANES], n_first = 0;
     for (int lane = 0; lane < LANES; lane++) {
@@ -158,10 +158,10 @@ INLINE void ask_all(const Components *self, Samples *samples)
         samples->largest[lane] = -INFINITY;
     }
     samples->n = 0;
-    for (ptrdiff_t i = 0; i < n_first; i++) ask(self, samples, first[i]);
+    for (ptrdiff_t i = 0; i < n_first; i++) consider(self, samples, first[i]);
     ptrdiff_t n = screen(self, samples);
     for (ptrdiff_t i = 0; i < n; i++)
-        if (!is_among(samples->numbers[i], first, n_first)) ask(self, samples, samples->numbers[i]);
+        if (!is_among(samples->numbers[i], first, n_first)) consider(self, samples, samples->numbers[i]);
 }
 
 // ---------------------------------------------------------------- responsibilities and statistics

@@ -4,8 +4,9 @@ r"""
 E-step: responsibilities of all samples, summed up at once into statistics.
 
 .. math::
-    \log\rho_{nk} = c_k - \tfrac12 |R_k z_n|^2, \qquad r_{nk} = \rho_{nk} / \sum_j \rho_{nj},
-    \qquad S_k = \sum_n w_n r_{nk} z_n z_n^\top
+    \log\rho_{nk} = c_k - \tfrac12 |R_k \zeta_n|^2, \qquad
+    r_{nk} = \rho_{nk} / \sum_j \rho_{nj}, \qquad
+    S_k = \sum_n w_n r_{nk} \zeta_n \zeta_n^\top
 
 Of hundreds of components only a few have a share of a sample worth mentioning. The squares are
 summed up row by row, those of the inputs first, and a component is left once it is negligible
@@ -34,19 +35,19 @@ class Expectation:
 
     Parameters
     ----------
-    Z : (n, p)
+    zeta : (n, p)
         Extended samples.
     weights : (n,)
         Their weights.
     n_inputs
-        Leading columns of Z, by which samples are near each other.
+        Leading columns of zeta, by which samples are near each other.
     """
 
-    def __init__(self, Z: FloatArray, weights: FloatArray, n_inputs: int) -> None:
-        tree = scipy.spatial.cKDTree(Z[:, :n_inputs], leafsize=LEAF_SIZE, compact_nodes=False)
-        self._Z = Z[tree.indices]
+    def __init__(self, zeta: FloatArray, weights: FloatArray, n_inputs: int) -> None:
+        tree = scipy.spatial.cKDTree(zeta[:, :n_inputs], leafsize=LEAF_SIZE, compact_nodes=False)
+        self._zeta = zeta[tree.indices]
         self._weights = weights[tree.indices]
-        self._best = np.full(Z.shape[0], -1)
+        self._best = np.full(zeta.shape[0], -1)
 
     def __call__(self, posterior: MixturePosterior, names: IndexArray) -> tuple[float, FloatArray]:
         """
@@ -66,15 +67,13 @@ class Expectation:
         statistics : (K, p, p)
             S.
         """
-        constants, of_inputs, of_outputs = posterior.expected_log_joint()
-        statistics = np.empty(of_outputs.shape)
+        constants, R_x, R_y = posterior.expected_log_joint()
+        statistics = np.empty(R_y.shape)
         q = posterior.regression.n_regressors
-        # Where those stand now that were best before, and so may be again.
+        # Present positions of the components that were best before: these are tried first.
         position = np.full(max(int(names.max()), int(self._best.max(initial=0))) + 2, -1)
         position[names] = np.arange(names.size)
         best = position[self._best]
-        entropy = expect(
-            self._Z, self._weights, constants, of_inputs, of_outputs, statistics, best, q
-        )
+        entropy = expect(self._zeta, self._weights, constants, R_x, R_y, statistics, best, q)
         self._best = names[best]
         return entropy, statistics

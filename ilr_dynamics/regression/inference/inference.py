@@ -79,7 +79,7 @@ class Inference(ParameterGroup, ABC):
 
     def run(
         self,
-        Z: FloatArray,
+        zeta: FloatArray,
         weights: FloatArray,
         state: InferenceState,
         generator: np.random.Generator,
@@ -90,7 +90,7 @@ class Inference(ParameterGroup, ABC):
 
         Parameters
         ----------
-        Z : (n, p)
+        zeta : (n, p)
             New extended samples.
         weights : (n,)
             Their weights.
@@ -101,7 +101,7 @@ class Inference(ParameterGroup, ABC):
         callback
             Called with (iteration, max_iterations, bound per unit of weight).
         """
-        samples = ArraySamples(Z, weights, state.prior.n_inputs)
+        samples = ArraySamples(zeta, weights, state.prior.n_inputs)
         return self.ascend(samples, state, generator, callback)
 
     @abstractmethod

@@ -12,7 +12,7 @@ from ilr_dynamics.regression.families.quadratic_forms import pairwise_products, 
 
 __all__ = ["assignment_statistics", "k_means_plus_plus", "nearest_seed"]
 
-# Of squared distances, relative to the squared lengths they are differences of.
+# Rounding of squared distances, relative to the squared lengths whose difference they are.
 ROUNDING = 1e-13
 
 
@@ -44,7 +44,7 @@ def k_means_plus_plus(
 
     def squared_distances(index: int) -> FloatArray:
         # |a|^2 - 2 a b + |b|^2: one matrix-vector product, where differences would be written to
-        # memory and read again. What rounding leaves of equal points is nothing.
+        # memory and read again. Equal points are at distance zero, whatever the rounding.
         far = lengths + lengths[index]
         distance = (1.0 - ROUNDING) * far - 2.0 * (points @ points[index])
         return np.asarray(np.maximum(distance, 0.0))
@@ -67,14 +67,14 @@ def nearest_seed(points: FloatArray, seeds: FloatArray) -> IndexArray:
 
 
 def assignment_statistics(
-    Z: FloatArray, weights: FloatArray, labels: IndexArray, n_components: int
+    zeta: FloatArray, weights: FloatArray, labels: IndexArray, n_components: int
 ) -> FloatArray:
-    """Scatter matrices (n_components, p, p) of the extended samples Z (n, p) of each label."""
+    """Scatter matrices (n_components, p, p) of the extended samples zeta (n, p) of each label."""
     order = np.argsort(labels, kind="stable")
-    F = pairwise_products(Z[order]) * weights[order, None]
+    F = pairwise_products(zeta[order]) * weights[order, None]
     counts = np.bincount(labels, minlength=n_components)
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
     packed = np.zeros((n_components, F.shape[1]))
     filled = counts > 0
     packed[filled] = np.add.reduceat(F, starts[filled], axis=0)
-    return scatter_matrices(packed, Z.shape[1])
+    return scatter_matrices(packed, zeta.shape[1])

@@ -27,13 +27,13 @@ __all__ = ["entropy_losses", "merge_components"]
 
 # Rows worked on at a time: bounds the memory of arrays over (rows, components).
 BLOCK_ROWS = 1024
-# As in the E-step.
+# Smaller shares of a sample, relative to the largest, are left out as in the E-step.
 NEGLIGIBLE_LOG_SHARE = -40.0
 
 
 def merge_components(
     prior: MixturePrior,
-    scatter: FloatArray,
+    statistics: FloatArray,
     groups: IndexArray,
     losses_of: Callable[[IndexArray], FloatArray],
 ) -> IndexArray | None:
@@ -47,7 +47,7 @@ def merge_components(
     ----------
     prior
         Base distribution.
-    scatter : (K, p, p)
+    statistics : (K, p, p)
         Statistics of all samples.
     groups : (K,)
         Upper component of each.
@@ -60,35 +60,35 @@ def merge_components(
     merged_into : (K,) or None
         The component that each becomes part of, itself for most; None if no merge is a gain.
     """
-    region = prior.posterior(scatter, groups).region
+    region = prior.posterior(statistics, groups).region
     # In units of the components' spread, so that all inputs count alike.
     pairs = neighbours(region.mean / region.median_widths())
-    gains = prior.merge_gains(scatter, groups, pairs)
+    gains = prior.merge_gains(statistics, groups, pairs)
     pairs, gains = pairs[gains > 0.0], gains[gains > 0.0]
     if pairs.size == 0:
         return None
     losses = losses_of(pairs)
-    n_components = scatter.shape[0]
-    before = prior.log_evidence(scatter, groups)
+    n_components = statistics.shape[0]
+    before = prior.log_evidence(statistics, groups)
 
     def joint_gain(chosen: IndexArray) -> float:
         # Of disjoint pairs each loses the entropy between its own two.
         merged_into = merged(pairs[chosen], n_components)
-        after = prior.log_evidence(summed(scatter, merged_into), groups[np.unique(merged_into)])
+        after = prior.log_evidence(summed(statistics, merged_into), groups[np.unique(merged_into)])
         return after - before - float(np.sum(losses[chosen]))
 
     return best_disjoint(pairs, gains - losses, n_components, joint_gain)
 
 
 def entropy_losses(
-    Z: FloatArray, weights: FloatArray, forms: FloatArray, pairs: IndexArray
+    zeta: FloatArray, weights: FloatArray, forms: FloatArray, pairs: IndexArray
 ) -> FloatArray:
     """
     Entropy of the responsibilities lost by merging each pair of components, in nats.
 
     Parameters
     ----------
-    Z, weights : (n, p), (n,)
+    zeta, weights : (n, p), (n,)
         Extended samples and their weights.
     forms : (K, p, p)
         Those of the E-step.
@@ -106,9 +106,9 @@ def entropy_losses(
         r.data = xlogy(r.data, r.data)
         return np.asarray(weights @ r)
 
-    for start in range(0, Z.shape[0], BLOCK_ROWS):
+    for start in range(0, zeta.shape[0], BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
-        log_rho = pairwise_products(Z[block]) @ coefficients.T
+        log_rho = pairwise_products(zeta[block]) @ coefficients.T
         log_rho -= log_rho.max(axis=1, keepdims=True)
         # Few components have a share of a sample.
         rows, components = np.nonzero(log_rho > NEGLIGIBLE_LOG_SHARE)

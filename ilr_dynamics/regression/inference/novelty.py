@@ -67,7 +67,7 @@ def most_probable_component(
             - mixture.exponents[components] * np.log1p(distances[rows, components])
             + log_densities[own]
         )
-        # The best of each row comes last; each has one, the unseen.
+        # The best of each row is the last. Each row has one: the unseen component at least.
         order = np.lexsort((log_terms, rows))
         last = np.flatnonzero(np.diff(rows[order], append=-1))
         labels[block] = components[order[last]]

@@ -4,17 +4,17 @@ r"""
 Whether earlier samples still hold where nothing tells how a relation may change: all or nothing.
 
 Either the past predicts the new samples, or next to nothing of it is left, its statistics
-discounted by kappa (a power prior). The log odds of the second are
+discounted by the factor a (a power prior). The log odds of the second are
 
 .. math::
-    \sum_k \log \frac{p_k(\kappa)}{(1 - \epsilon)\, p_k(1) + \epsilon\, p_k(\kappa)} - \log 100,
-    \qquad \log p_k(\kappa) = \frac{\sum_{n \in k} w_n \log p(y_n \mid x_n, \kappa)}
+    \sum_k \log \frac{p_k(a)}{(1 - \epsilon)\, p_k(1) + \epsilon\, p_k(a)} - \log 100,
+    \qquad \log p_k(a) = \frac{\sum_{n \in k} w_n \log p(y_n \mid x_n, a)}
     {\max(1, \sum_{n \in k} w_n)}
 
 over the components k that had samples where the new ones are. Elsewhere the past says nothing
 that could be contradicted. The samples of one component err alike and count as one, and some
-components, one in ten, are wrong between their samples whether something has changed or not. A
-kappa between would be chosen whenever the past is a little too sure, which is no change.
+components, one in ten, are wrong between their samples whether something has changed or not. An a
+between 0.01 and 1 would be chosen whenever the past is a little too sure, which is no change.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ilr_dynamics.regression.shared.change import Change
 __all__ = ["most_probable_weight"]
 
 LOG_ODDS_OF_NONE = float(np.log(100.0))
-# What is left of the past once everything has changed.
+# Weight of the past once everything has changed.
 LEFT = 0.01
 # Share of the components that are wrong in any case.
 WRONG = 0.1

@@ -26,7 +26,7 @@ __all__ = ["shifted_statistics"]
 # Where the shift is evaluated: at the centre and this many deviations from it, along each axis of
 # the covariance. There a parabola has the mean that it has under the normal distribution.
 DEVIATIONS = np.sqrt(3.0)
-# Of the mean variance of the inputs: no direction is thinner.
+# Added to the variance in each direction, as a share of one plus the mean variance of the inputs.
 THINNEST = 1e-9
 
 
@@ -53,7 +53,7 @@ def shifted_statistics(
     outputs = before.outputs.scale.size
     inputs, q = before.regressors.n_inputs, statistics.shape[1] - outputs
     counts = statistics[:, q - 1, q - 1]
-    # Hardly any samples need no shift.
+    # Components with hardly any samples are not shifted.
     filled = np.flatnonzero(counts > 1e-6)
     if filled.size == 0:
         return statistics
@@ -64,7 +64,7 @@ def shifted_statistics(
     points = centres[:, None] + offsets @ np.swapaxes(roots, 1, 2)
     shifts = share * _shifts(points.reshape(-1, inputs), before, after)
     shifts = shifts.reshape(*points.shape[:2], outputs)
-    # In coordinates in which all components are alike one pseudo-inverse serves them all.
+    # In units of its own deviations each component has the same design, so one pseudo-inverse.
     design = np.column_stack([offsets, np.ones(len(offsets))])
     fitted = np.swapaxes(np.linalg.pinv(design) @ shifts, 1, 2)
     slopes = np.swapaxes(
@@ -87,7 +87,7 @@ def _roots(second_moments: FloatArray, centres: FloatArray) -> FloatArray:
 
 
 def _shifts(points: FloatArray, before: Transforms, after: Transforms) -> FloatArray:
-    """How much less is left (n, d) at inputs (n, m), both in standard units."""
+    """Change of the residual (n, d) at inputs (n, m), both in standard units."""
     model, newer = before.global_model, after.global_model
     assert model is not None
     assert newer is not None

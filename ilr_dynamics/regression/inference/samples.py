@@ -55,29 +55,29 @@ class ArraySamples(Samples):
 
     Parameters
     ----------
-    Z : (n, p)
+    zeta : (n, p)
         Extended samples.
     weights : (n,)
         Their weights.
     n_inputs
-        Leading columns of Z, by which samples are near each other.
+        Leading columns of zeta, by which samples are near each other.
     """
 
-    def __init__(self, Z: FloatArray, weights: FloatArray, n_inputs: int) -> None:
-        self.n_rows = Z.shape[0]
+    def __init__(self, zeta: FloatArray, weights: FloatArray, n_inputs: int) -> None:
+        self.n_rows = zeta.shape[0]
         self.total_weight = float(np.sum(weights))
-        self._Z, self._weights, self._n_inputs = Z, weights, n_inputs
+        self._zeta, self._weights, self._n_inputs = zeta, weights, n_inputs
         self._expectation: Expectation | None = None
 
     def sums(self, posterior: MixturePosterior, names: IndexArray) -> tuple[float, FloatArray]:
         """As `Samples.sums`."""
         if self._expectation is None:
-            self._expectation = Expectation(self._Z, self._weights, self._n_inputs)
+            self._expectation = Expectation(self._zeta, self._weights, self._n_inputs)
         return self._expectation(posterior, names)
 
     def entropy_losses(self, forms: FloatArray, pairs: IndexArray) -> FloatArray:
         """As `Samples.entropy_losses`."""
-        return entropy_losses(self._Z, self._weights, forms, pairs)
+        return entropy_losses(self._zeta, self._weights, forms, pairs)
 
     def n_batches(self, size: int) -> int:
         """As `Samples.n_batches`."""
@@ -86,4 +86,4 @@ class ArraySamples(Samples):
     def batches(self, n: int, generator: np.random.Generator) -> Iterator[Samples]:
         """As `Samples.batches`."""
         for rows in np.array_split(generator.permutation(self.n_rows), n):
-            yield ArraySamples(self._Z[rows], self._weights[rows], self._n_inputs)
+            yield ArraySamples(self._zeta[rows], self._weights[rows], self._n_inputs)

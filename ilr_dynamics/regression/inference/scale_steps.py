@@ -22,7 +22,7 @@ GROWTH = 1.3
 # each unit of weight. Long steps of scales for components that are yet to find their places led to
 # a bound that was lower by 0.8 (400 components on a path of 1500 samples).
 SETTLING = 0.1
-# No step is longer than this many EM steps: the scales must not leave what the rest was found for.
+# No step is longer than this many EM steps: components were found with scales near the present.
 LONGEST = 20.0
 
 

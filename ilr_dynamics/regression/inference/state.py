@@ -33,7 +33,7 @@ class InferenceState:
     ----------
     prior
         Base distribution, its scales as the data have chosen them so far.
-    guess
+    stated_prior
         Base distribution as stated by the user.
     previous : (K, p, p)
         Statistics of earlier samples, zero for components opened now.
@@ -48,7 +48,7 @@ class InferenceState:
     """
 
     prior: MixturePrior
-    guess: MixturePrior
+    stated_prior: MixturePrior
     previous: FloatArray
     new: FloatArray
     groups: IndexArray
@@ -56,20 +56,20 @@ class InferenceState:
     constant: float
 
     @cached_property
-    def total(self) -> FloatArray:
+    def statistics(self) -> FloatArray:
         """Statistics (K, p, p) of all samples."""
         return self.previous + self.new
 
     @cached_property
     def posterior(self) -> MixturePosterior:
         """Distributions of the components, which are in order: the M-step."""
-        return self.prior.posterior(self.total, self.groups)
+        return self.prior.posterior(self.statistics, self.groups)
 
     def log_evidence(self) -> float:
         """Log probability of labels and samples, of the scales too; components are in order."""
         return self.prior.log_evidence_of(
-            self.posterior, self.total, self.groups
-        ) + self.prior.log_prior_of_scales(self.guess)
+            self.posterior, self.statistics, self.groups
+        ) + self.prior.log_prior_of_scales(self.stated_prior)
 
     def arranged(self) -> Self:
         """
@@ -77,9 +77,8 @@ class InferenceState:
 
         The largest stays in any case: weights may be tiny.
         """
-        total = self.total
-        n_filled = int(np.sum(self.prior.counts(total) > EMPTY_COUNT))
-        order, groups = self.prior.arrange(total, self.groups, max(1, n_filled))
+        n_filled = int(np.sum(self.prior.counts(self.statistics) > EMPTY_COUNT))
+        order, groups = self.prior.arrange(self.statistics, self.groups, max(1, n_filled))
         if np.array_equal(order, np.arange(self.groups.size)):
             return replace(self, groups=groups)
         return replace(
@@ -100,21 +99,23 @@ class InferenceState:
         """
         prior = self.prior
         if fit_scales:
-            squares = np.diagonal(self.total, axis1=1, axis2=2)[:, -prior.n_outputs :]
+            squares = np.diagonal(self.statistics, axis1=1, axis2=2)[:, -prior.n_outputs :]
             rounding = rounding_of_squares(squares)
-            refitted = prior.refitted(self.guess, self.posterior, rounding)
+            refitted = prior.refitted(self.stated_prior, self.posterior, rounding)
             if relaxation > 1.0:
-                refitted = refitted.overrelaxed(prior, self.guess, relaxation, rounding)
+                refitted = refitted.overrelaxed(prior, self.stated_prior, relaxation, rounding)
             # Each scale is chosen for itself, so leaving some as they are loses nothing.
             only_outputs = fit_scales == "outputs"
             prior = replace(prior, regression=refitted.regression) if only_outputs else refitted
         if fit_concentration:
-            prior = prior.with_concentration_refitted(self.guess, self.total, self.groups)
+            prior = prior.with_concentration_refitted(
+                self.stated_prior, self.statistics, self.groups
+            )
         return self if prior is self.prior else replace(self, prior=prior)
 
     def united(self) -> Self | None:
         """Unite upper components, those in order, where that raises the bound; None: nowhere."""
-        groups = self.prior.united_groups(self.total, self.groups)
+        groups = self.prior.united_groups(self.statistics, self.groups)
         return None if groups is None else replace(self, groups=groups)
 
     def fully_united(self) -> Self:
@@ -145,7 +146,7 @@ class InferenceResult:
     ----------
     prior
         Base distribution, its scales fitted to the data if the inference does.
-    scatter : (K, p, p)
+    statistics : (K, p, p)
         Statistics of previous and new samples, in order, without empty components.
     groups : (K,)
         Upper component of each.
@@ -159,7 +160,7 @@ class InferenceResult:
     """
 
     prior: MixturePrior
-    scatter: FloatArray
+    statistics: FloatArray
     groups: IndexArray
     lower_bounds: FloatArray
     converged: bool
@@ -169,7 +170,7 @@ class InferenceResult:
 def initial_state(
     weights: FloatArray,
     prior: MixturePrior,
-    guess: MixturePrior,
+    stated_prior: MixturePrior,
     previous: FloatArray,
     initial: FloatArray,
     groups: IndexArray,
@@ -181,7 +182,7 @@ def initial_state(
     ----------
     weights : (n,)
         Weights of the new samples.
-    prior, guess
+    prior, stated_prior
         Base distribution as known so far and as stated; together with `previous` it is the prior
         of the new samples.
     previous : (K, p, p)
@@ -195,7 +196,7 @@ def initial_state(
     log_density_constant = 0.5 * LOG_2PI * (prior.n_inputs + prior.n_outputs)
     constant = (
         prior.log_evidence(previous, groups)
-        + prior.log_prior_of_scales(guess)
+        + prior.log_prior_of_scales(stated_prior)
         + float(np.sum(weights)) * log_density_constant
     )
-    return InferenceState(prior, guess, previous, initial, groups, names, constant)
+    return InferenceState(prior, stated_prior, previous, initial, groups, names, constant)

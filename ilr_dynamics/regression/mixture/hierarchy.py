@@ -19,13 +19,9 @@ from scipy.special import logsumexp
 from ilr_dynamics.arrays import FloatArray, IndexArray
 from ilr_dynamics.regression.families import stick_breaking
 from ilr_dynamics.regression.families.normal_wishart import NormalWishart
-from ilr_dynamics.regression.families.tied_components import (
-    GroupedSums,
-    TiedRegions,
-    TiedRegressions,
-    tied_regions,
-    tied_regressions,
-)
+from ilr_dynamics.regression.families.tied_components import GroupedSums
+from ilr_dynamics.regression.families.tied_regions import TiedRegions, tied_regions
+from ilr_dynamics.regression.families.tied_regressions import TiedRegressions, tied_regressions
 from ilr_dynamics.regression.mixture.hyperparameters import (
     CONCENTRATION_SIZE,
     log_scale_prior,
@@ -80,10 +76,10 @@ class HierarchicalPrior(MixturePrior):
     upper_strength: float
 
     def arrange(
-        self, scatter: FloatArray, groups: IndexArray, n_kept: int
+        self, statistics: FloatArray, groups: IndexArray, n_kept: int
     ) -> tuple[IndexArray, IndexArray]:
         """Sort by upper component, the one with the largest total first; within it by count."""
-        counts = self.counts(scatter)
+        counts = self.counts(statistics)
         order = np.argsort(-counts, kind="stable")[:n_kept]
         _, members = np.unique(groups[order], return_inverse=True)
         totals = np.bincount(members, weights=counts[order])
@@ -92,10 +88,10 @@ class HierarchicalPrior(MixturePrior):
         by_group = np.argsort(rank[members], kind="stable")
         return order[by_group], rank[members][by_group]
 
-    def posterior(self, scatter: FloatArray, groups: IndexArray) -> HierarchicalPosterior:
+    def posterior(self, statistics: FloatArray, groups: IndexArray) -> HierarchicalPosterior:
         """Posterior of each lower component, for components in order."""
-        regions, regressions = self._tied(scatter, groups)
-        counts = self.counts(scatter)
+        regions, regressions = self._tied(statistics, groups)
+        counts = self.counts(statistics)
         totals, per_group = self._per_group(counts, groups)
         upper = stick_breaking.expected_log_weights(totals, self.upper_concentration)
         lower = [
@@ -114,30 +110,30 @@ class HierarchicalPrior(MixturePrior):
         )
 
     def log_evidence_of(
-        self, posterior: MixturePosterior, scatter: FloatArray, groups: IndexArray
+        self, posterior: MixturePosterior, statistics: FloatArray, groups: IndexArray
     ) -> float:
         """Log probability of data with labels of both levels, parameters integrated out."""
         assert isinstance(posterior, HierarchicalPosterior)
-        totals, per_group = self._per_group(self.counts(scatter), groups)
+        totals, per_group = self._per_group(self.counts(statistics), groups)
         sticks = stick_breaking.log_evidence(totals, self.upper_concentration) + sum(
             stick_breaking.log_evidence(of_group, self.concentration) for of_group in per_group
         )
         families = posterior.regions.log_evidence + posterior.regressions.log_evidence
         return float(np.sum(families) + sticks)
 
-    def predictive(self, scatter: FloatArray, groups: IndexArray) -> MixturePosterior:
+    def predictive(self, statistics: FloatArray, groups: IndexArray) -> MixturePosterior:
         """
         All components that a prediction mixes: those in order and, last, the unseen.
 
         The unseen component has all mass beyond the sticks of both levels, and the distributions
         of the prior.
         """
-        regions, regressions = self._tied(scatter, groups)
+        regions, regressions = self._tied(statistics, groups)
         return MixturePosterior(
             regions.components.joined(self._unseen_region()),
             regressions.components.joined(self.regression),
             np.zeros(0),
-            self._log_expected_weights(self.counts(scatter), groups),
+            self._log_expected_weights(self.counts(statistics), groups),
         )
 
     def _unseen_region(self) -> NormalWishart:
@@ -146,78 +142,78 @@ class HierarchicalPrior(MixturePrior):
         return replace(self.region, kappa=kappa0 * lambda0 / (kappa0 + lambda0))
 
     def refitted(
-        self, guess: Self, posterior: MixturePosterior, rounding: ArrayLike = 0.0
+        self, stated_prior: Self, posterior: MixturePosterior, rounding: ArrayLike = 0.0
     ) -> Self:
         """One step of maximising the evidence over the scales, as without a hierarchy."""
         assert isinstance(posterior, HierarchicalPosterior)
         regions, regressions = posterior.regions, posterior.regressions
         m, d = self.n_inputs, self.n_outputs
         K, G = posterior.region.kappa.size, regions.log_evidence.size
-        column_guess = guess.regression.column_scales()
+        stated_columns = stated_prior.regression.column_scales()
         column_scales = np.append(
-            most_probable_scale(d, G, regressions.slope_distances, column_guess[:-1]),
-            most_probable_scale(d, K, regressions.offset_distances, column_guess[-1]),
+            most_probable_scale(d, G, regressions.slope_distances, stated_columns[:-1]),
+            most_probable_scale(d, K, regressions.offset_distances, stated_columns[-1]),
         )
         return replace(
             self,
             region=self.region.rescaled(
                 most_probable_scale(
-                    self.region.dof[0], G, regions.precision_sums, guess.region.scales()
+                    self.region.dof[0], G, regions.precision_sums, stated_prior.region.scales()
                 ),
-                most_probable_scale(m, K, regions.centre_distances, guess.region.kappa[0]),
+                most_probable_scale(m, K, regions.centre_distances, stated_prior.region.kappa[0]),
             ),
             regression=self.regression.rescaled(
                 most_probable_scale(
                     self.regression.dof[0],
                     G,
                     regressions.precision_sums,
-                    guess.regression.scales(),
+                    stated_prior.regression.scales(),
                     rounding,
                 ),
                 column_scales,
             ),
             upper_strength=float(
-                most_probable_scale(m, G, regions.common_distances, guess.upper_strength)
+                most_probable_scale(m, G, regions.common_distances, stated_prior.upper_strength)
             ),
         )
 
     def overrelaxed(
-        self, present: Self, guess: Self, relaxation: float, rounding: ArrayLike = 0.0
+        self, present: Self, stated_prior: Self, relaxation: float, rounding: ArrayLike = 0.0
     ) -> Self:
         """Take a step of `refitted` further, as without a hierarchy."""
         strength = overrelaxed_scale(
-            present.upper_strength, self.upper_strength, guess.upper_strength, relaxation
+            present.upper_strength, self.upper_strength, stated_prior.upper_strength, relaxation
         )
-        further = super().overrelaxed(present, guess, relaxation, rounding)
+        further = super().overrelaxed(present, stated_prior, relaxation, rounding)
         return replace(further, upper_strength=float(strength))
 
     def with_concentration_refitted(
-        self, guess: Self, scatter: FloatArray, groups: IndexArray
+        self, stated_prior: Self, statistics: FloatArray, groups: IndexArray
     ) -> Self:
         """Take the same step for the concentrations of both levels."""
-        totals, per_group = self._per_group(self.counts(scatter), groups)
+        totals, per_group = self._per_group(self.counts(statistics), groups)
         return replace(
             self,
             concentration=most_probable_concentration(
-                per_group, self.concentration, guess.concentration
+                per_group, self.concentration, stated_prior.concentration
             ),
             upper_concentration=most_probable_concentration(
-                [totals], self.upper_concentration, guess.upper_concentration
+                [totals], self.upper_concentration, stated_prior.upper_concentration
             ),
         )
 
-    def log_prior_of_scales(self, guess: Self) -> float:
-        """Log probability of this prior's scales when `guess` is what was expected of them."""
+    def log_prior_of_scales(self, stated_prior: Self) -> float:
+        """Log probability of this prior's scales when those of `stated_prior` were expected."""
         return (
-            super().log_prior_of_scales(guess)
-            + log_scale_prior(self.n_inputs, self.upper_strength, guess.upper_strength)
+            super().log_prior_of_scales(stated_prior)
+            + log_scale_prior(self.n_inputs, self.upper_strength, stated_prior.upper_strength)
             + log_scale_prior(
-                CONCENTRATION_SIZE, self.upper_concentration, guess.upper_concentration
+                CONCENTRATION_SIZE, self.upper_concentration, stated_prior.upper_concentration
             )
         )
 
     def merge_gains(
-        self, scatter: FloatArray, groups: IndexArray, pairs: IndexArray
+        self, statistics: FloatArray, groups: IndexArray, pairs: IndexArray
     ) -> FloatArray:
         """
         Change of `log_evidence` (n_pairs,) if the two components of a pair were one.
@@ -226,48 +222,48 @@ class HierarchicalPrior(MixturePrior):
         """
         gains = np.full(pairs.shape[0], -np.inf)
         sizes = np.bincount(groups)
-        before = self._upper_stick_evidence(scatter, groups)
+        before = self._upper_stick_evidence(statistics, groups)
         for index, (first, second) in enumerate(pairs):
             if groups[first] != groups[second] and np.any(sizes[groups[[first, second]]] > 1):
                 continue
             members = np.flatnonzero((groups == groups[first]) | (groups == groups[second]))
             kept = members[members != second]
-            merged = scatter[kept].copy()
-            merged[np.searchsorted(kept, first)] += scatter[second]
+            merged = statistics[kept].copy()
+            merged[np.searchsorted(kept, first)] += statistics[second]
             apart = sum(
-                self._group_log_evidence(scatter[groups == group])
+                self._group_log_evidence(statistics[groups == group])
                 for group in np.unique(groups[members])
             )
             gains[index] = self._group_log_evidence(merged) - apart
             if groups[first] != groups[second]:
                 united = np.where(groups == groups[second], groups[first], groups)
-                gains[index] += self._upper_stick_evidence(scatter, united) - before
+                gains[index] += self._upper_stick_evidence(statistics, united) - before
         return gains
 
-    def united_groups(self, scatter: FloatArray, groups: IndexArray) -> IndexArray | None:
+    def united_groups(self, statistics: FloatArray, groups: IndexArray) -> IndexArray | None:
         """
         Unite upper components that are better one, which leaves all responsibilities as they are.
 
         Candidates are those with similar slopes.
         """
-        regions, regressions = self._tied(scatter, groups)
+        regions, regressions = self._tied(statistics, groups)
         slopes = regressions.slopes
         pairs = neighbours(slopes.reshape(slopes.shape[0], -1))
         alone = regions.log_evidence + regressions.log_evidence
-        gains = self._union_log_evidence(scatter, groups, pairs)
+        gains = self._union_log_evidence(statistics, groups, pairs)
         gains -= alone[pairs[:, 0]] + alone[pairs[:, 1]]
-        gains += self._union_stick_gains(scatter, groups, pairs)
+        gains += self._union_stick_gains(statistics, groups, pairs)
         n_groups = slopes.shape[0]
 
         def joint_gain(chosen: IndexArray) -> float:
             united = merged(pairs[chosen], n_groups)[groups]
-            return self.log_evidence(scatter, united) - self.log_evidence(scatter, groups)
+            return self.log_evidence(statistics, united) - self.log_evidence(statistics, groups)
 
         merged_into = best_disjoint(pairs, gains, n_groups, joint_gain)
         return None if merged_into is None else merged_into[groups]
 
     def _union_log_evidence(
-        self, scatter: FloatArray, groups: IndexArray, pairs: IndexArray
+        self, statistics: FloatArray, groups: IndexArray, pairs: IndexArray
     ) -> FloatArray:
         """Log probability (n_pairs,) of the samples of two groups in one, without labels."""
         members = np.split(np.arange(groups.size), GroupedSums(groups).starts[1:])
@@ -279,16 +275,16 @@ class HierarchicalPrior(MixturePrior):
             unions = [np.append(members[first], members[second]) for first, second in chosen]
             sizes = [union.size for union in unions]
             regions, regressions = self._tied(
-                scatter[np.concatenate(unions)], np.repeat(np.arange(len(unions)), sizes)
+                statistics[np.concatenate(unions)], np.repeat(np.arange(len(unions)), sizes)
             )
             evidence[start : start + len(unions)] = regions.log_evidence + regressions.log_evidence
         return evidence
 
     def _union_stick_gains(
-        self, scatter: FloatArray, groups: IndexArray, pairs: IndexArray
+        self, statistics: FloatArray, groups: IndexArray, pairs: IndexArray
     ) -> FloatArray:
         """Change of the log probability (n_pairs,) of the labels if two groups were one."""
-        totals, per_group = self._per_group(self.counts(scatter), groups)
+        totals, per_group = self._per_group(self.counts(statistics), groups)
         before = stick_breaking.log_evidence(np.sort(totals)[::-1], self.upper_concentration)
         alone = [
             stick_breaking.log_evidence(of_group, self.concentration) for of_group in per_group
@@ -308,25 +304,25 @@ class HierarchicalPrior(MixturePrior):
         return gains
 
     def _tied(
-        self, scatter: FloatArray, groups: IndexArray
+        self, statistics: FloatArray, groups: IndexArray
     ) -> tuple[TiedRegions, TiedRegressions]:
         sums = GroupedSums(groups)
         one = self.n_regressors - 1
         return (
-            tied_regions(self.region, self.upper_strength, sums, scatter, one),
-            tied_regressions(self.regression, sums, scatter),
+            tied_regions(self.region, self.upper_strength, sums, statistics, one),
+            tied_regressions(self.regression, sums, statistics),
         )
 
-    def _group_log_evidence(self, scatter: FloatArray) -> float:
+    def _group_log_evidence(self, statistics: FloatArray) -> float:
         """Log probability of the samples of one group and of their lower labels."""
-        counts = np.sort(self.counts(scatter))[::-1]
-        regions, regressions = self._tied(scatter, np.zeros(scatter.shape[0], dtype=np.intp))
+        counts = np.sort(self.counts(statistics))[::-1]
+        regions, regressions = self._tied(statistics, np.zeros(statistics.shape[0], dtype=np.intp))
         sticks = stick_breaking.log_evidence(counts, self.concentration)
         return float(regions.log_evidence[0] + regressions.log_evidence[0] + sticks)
 
-    def _upper_stick_evidence(self, scatter: FloatArray, groups: IndexArray) -> float:
+    def _upper_stick_evidence(self, statistics: FloatArray, groups: IndexArray) -> float:
         _, members = np.unique(groups, return_inverse=True)
-        totals = np.bincount(members, weights=self.counts(scatter)).astype(float)
+        totals = np.bincount(members, weights=self.counts(statistics)).astype(float)
         return stick_breaking.log_evidence(np.sort(totals)[::-1], self.upper_concentration)
 
     def _per_group(

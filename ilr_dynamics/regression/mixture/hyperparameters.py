@@ -4,9 +4,9 @@ r"""
 Scales of the prior from the evidence (empirical Bayes).
 
 Every scale of the base distribution, of input precision, centres, slopes, offsets and noise,
-and the concentration too, enters its log density in the same way: a draw of size s contributes
+and the concentration too, enters its log density in the same way: a draw of size b contributes
 
-.. math:: \tfrac s2 \log\lambda - \tfrac12 \lambda e,
+.. math:: \tfrac b2 \log\lambda - \tfrac12 \lambda e,
 
 where e is the squared distance of the draw (the precision itself for a Wishart's inverse scale).
 With the stated value lambda_0 counting as PSEUDO_DRAWS further draws, the most probable lambda has
@@ -30,7 +30,7 @@ __all__ = [
 
 # How many components the stated scales are worth: enough to keep them from growing without end.
 PSEUDO_DRAWS = 1.0
-# Size of the draws that tell a concentration: a stick contributes log alpha + alpha log(1 - v).
+# Size of the draws that tell a concentration: a stick contributes log alpha + alpha log(1 - s).
 CONCENTRATION_SIZE = 2.0
 # No scale falls below this share of the stated one. Where the data do not vary at all, or are
 # explained exactly, the evidence grows without end as the scale goes to zero.
@@ -44,11 +44,11 @@ def most_probable_scale(
     size: float,
     n_draws: int,
     distances: ArrayLike,
-    guess: ArrayLike,
+    stated: ArrayLike,
     smallest: ArrayLike = 0.0,
 ) -> FloatArray:
     """
-    Scale that maximises n_draws s / 2 log(scale) - scale / 2 * distances + log_scale_prior.
+    Scale that maximises n_draws b / 2 log(scale) - scale / 2 * distances + log_scale_prior.
 
     Of those from SMALLEST_SHARE of the stated one on, and from `smallest` if that is less than the
     stated one.
@@ -56,25 +56,25 @@ def most_probable_scale(
     Parameters
     ----------
     size
-        s of one draw.
+        b of one draw.
     n_draws
         Number of draws.
     distances : (...,)
         Sum over the draws of the expected squared distance.
-    guess : (...,)
+    stated : (...,)
         The stated scale.
     smallest : (...,)
         Below this a scale is lost in rounding (`rounding_of_squares`).
     """
-    distances, guess = np.asarray(distances), np.asarray(guess)
-    scale = size * (n_draws + PSEUDO_DRAWS) / (distances + PSEUDO_DRAWS * size / guess)
-    return np.asarray(np.maximum(scale, _lowest_scale(guess, smallest)))
+    distances, stated = np.asarray(distances), np.asarray(stated)
+    scale = size * (n_draws + PSEUDO_DRAWS) / (distances + PSEUDO_DRAWS * size / stated)
+    return np.asarray(np.maximum(scale, _lowest_scale(stated, smallest)))
 
 
 def overrelaxed_scale(
     present: ArrayLike,
     refitted: ArrayLike,
-    guess: ArrayLike,
+    stated: ArrayLike,
     relaxation: float,
     smallest: ArrayLike = 0.0,
 ) -> FloatArray:
@@ -85,16 +85,16 @@ def overrelaxed_scale(
     """
     present = np.asarray(present)
     scale = present * (np.asarray(refitted) / present) ** relaxation
-    return np.asarray(np.maximum(scale, _lowest_scale(np.asarray(guess), smallest)))
+    return np.asarray(np.maximum(scale, _lowest_scale(np.asarray(stated), smallest)))
 
 
-def _lowest_scale(guess: FloatArray, smallest: ArrayLike) -> FloatArray:
-    return np.asarray(np.maximum(SMALLEST_SHARE * guess, np.minimum(smallest, guess)))
+def _lowest_scale(stated: FloatArray, smallest: ArrayLike) -> FloatArray:
+    return np.asarray(np.maximum(SMALLEST_SHARE * stated, np.minimum(smallest, stated)))
 
 
 def rounding_of_squares(squares: FloatArray) -> FloatArray:
     """
-    What is left to chance when squares of outputs are explained exactly.
+    Rounding error of the noise when squares of outputs are explained exactly.
 
     The noise of a component is what its weighted sum of squares, the prior's scale included, has
     over what its map explains. With weights of 1e9 on samples without noise the difference is
@@ -112,7 +112,7 @@ def rounding_of_squares(squares: FloatArray) -> FloatArray:
     return np.asarray(ROUNDINGS * np.finfo(np.float64).eps * np.max(squares, axis=0))
 
 
-def log_scale_prior(size: float, scale: ArrayLike, guess: ArrayLike) -> float:
+def log_scale_prior(size: float, scale: ArrayLike, stated: ArrayLike) -> float:
     """Log density of a scale (...,), summed up, relative to that of the stated one."""
-    ratio = np.asarray(scale) / np.asarray(guess)
+    ratio = np.asarray(scale) / np.asarray(stated)
     return float(0.5 * PSEUDO_DRAWS * size * np.sum(np.log(ratio) - ratio + 1.0))

@@ -6,7 +6,7 @@ The infinite mixture of local linear regressions: prior, statistics, posterior.
 A posterior is the prior plus sufficient statistics, always rebuilt from both, so that statistics
 can be added, sorted and dropped at any time and the prior is never touched by the data. The
 statistics of one component are a single matrix, the weighted scatter of its extended samples
-z = [x, features of x, 1, y].
+zeta = [x, features of x, 1, y].
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["MixturePosterior", "MixturePrior", "extend", "most_probable_concentr
 
 
 def extend(U: FloatArray, Y: FloatArray) -> FloatArray:
-    """Extended samples z = [u, y] (n, p) of regressors u = [x, .., 1] (n, q) and outputs."""
+    """Extended samples zeta = [u, y] (n, p) of regressors u = [x, .., 1] (n, q) and outputs."""
     return np.concatenate([U, Y], axis=1)
 
 
@@ -62,31 +62,33 @@ class MixturePosterior:
 
     def expected_log_joint(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """
-        Find roots with log rho_nk = c_k - (|W_k [x_n, 1]|^2 + |V_k z_n|^2) / 2 (E-step).
+        Find c and R with log rho_nk = c_k - |R_k zeta_n|^2 / 2 (E-step).
 
         log rho_nk = E[log pi_k] + E[log N(x_n | k)] + E[log N(y_n | x_n, k)].
 
         Returns
         -------
         c : (K,)
-        W : (K, m, m + 1)
-        V : (K, p, p)
+        R_x : (K, m, m + 1)
+            Rows of R for the inputs, over [x, 1] alone.
+        R_y : (K, p, p)
+            Those for the outputs.
         """
-        V, output_constants = self.regression.expected_log_likelihoods()
-        W, input_constants = self.region.expected_log_likelihoods()
-        return self.expected_log_weights + input_constants + output_constants, W, V
+        R_y, output_constants = self.regression.expected_log_likelihoods()
+        R_x, input_constants = self.region.expected_log_likelihoods()
+        return self.expected_log_weights + input_constants + output_constants, R_x, R_y
 
     def expected_log_joint_forms(self) -> FloatArray:
-        """Matrices Q (K, p, p) with log rho_nk = z_n' Q_k z_n."""
-        constants, of_inputs, of_outputs = self.expected_log_joint()
-        (K, p, _), m = of_outputs.shape, self.region.dimension
+        """Matrices Q (K, p, p) with log rho_nk = zeta_n' Q_k zeta_n."""
+        constants, R_x, R_y = self.expected_log_joint()
+        (K, p, _), m = R_y.shape, self.region.dimension
         one = self.regression.n_regressors - 1
-        # One product squares both.
-        W = np.zeros((K, p + m, p))
-        W[:, :p] = of_outputs
-        W[:, p:, :m] = of_inputs[:, :, :m]
-        W[:, p:, one] = of_inputs[:, :, m]
-        forms = np.swapaxes(W, 1, 2) @ W
+        # One product R' R for both.
+        R = np.zeros((K, p + m, p))
+        R[:, :p] = R_y
+        R[:, p:, :m] = R_x[:, :, :m]
+        R[:, p:, one] = R_x[:, :, m]
+        forms = np.swapaxes(R, 1, 2) @ R
         forms *= -0.5
         forms[:, one, one] += constants
         return forms
@@ -97,7 +99,7 @@ class MixturePrior:
     """
     The base distribution of the Dirichlet process, from which every component is drawn.
 
-    Every method takes the statistics of K components, scatter (K, p, p), and `groups` (K,), the
+    Every method takes the `statistics` (K, p, p) of K components, S_k, and `groups` (K,), the
     upper component that each belongs to. Here, without a hierarchy, each is a group of its own.
 
     Attributes
@@ -129,13 +131,13 @@ class MixturePrior:
         """Length d of an output."""
         return self.regression.n_outputs
 
-    def counts(self, scatter: FloatArray) -> FloatArray:
-        """Weight N_k (K,) that each component holds: the scatter of the constant 1."""
+    def counts(self, statistics: FloatArray) -> FloatArray:
+        """Weight N_k (K,) that each component holds: the statistics of the constant 1."""
         one = self.n_regressors - 1
-        return scatter[:, one, one]
+        return statistics[:, one, one]
 
     def arrange(
-        self, scatter: FloatArray, groups: IndexArray, n_kept: int
+        self, statistics: FloatArray, groups: IndexArray, n_kept: int
     ) -> tuple[IndexArray, IndexArray]:
         """
         Order in which the sticks are broken: the one with the highest bound, largest first.
@@ -147,13 +149,13 @@ class MixturePrior:
         groups : (n_kept,)
             Their groups, numbered anew.
         """
-        order = np.argsort(-self.counts(scatter), kind="stable")[:n_kept]
+        order = np.argsort(-self.counts(statistics), kind="stable")[:n_kept]
         return order, np.arange(order.size)
 
-    def posterior(self, scatter: FloatArray, groups: IndexArray) -> MixturePosterior:
+    def posterior(self, statistics: FloatArray, groups: IndexArray) -> MixturePosterior:
         """Posterior = prior + statistics (M-step), for components in order."""
-        region, regression = self._families(scatter)
-        counts = self.counts(scatter)
+        region, regression = self._families(statistics)
+        counts = self.counts(statistics)
         return MixturePosterior(
             region,
             regression,
@@ -161,40 +163,42 @@ class MixturePrior:
             stick_breaking.log_expected_weights(counts, self.concentration)[:-1],
         )
 
-    def log_evidence(self, scatter: FloatArray, groups: IndexArray) -> float:
+    def log_evidence(self, statistics: FloatArray, groups: IndexArray) -> float:
         """
         Log probability of labelled data, parameters integrated out; components in any order.
 
         The sum over components of log normaliser of the posterior minus that of the prior, and
         the same for the sticks; without (2 pi)^(-N (m + d) / 2).
         """
-        order, groups = self.arrange(scatter, groups, groups.size)
-        ordered = scatter[order]
+        order, groups = self.arrange(statistics, groups, groups.size)
+        ordered = statistics[order]
         return self.log_evidence_of(self.posterior(ordered, groups), ordered, groups)
 
     def log_evidence_of(
-        self, posterior: MixturePosterior, scatter: FloatArray, groups: IndexArray
+        self, posterior: MixturePosterior, statistics: FloatArray, groups: IndexArray
     ) -> float:
         """`log_evidence` of components in order whose posterior is at hand."""
         base = self.region.log_normalizer() + self.regression.log_normalizer()
         gains = posterior.region.log_normalizer() + posterior.regression.log_normalizer() - base
-        sticks = stick_breaking.log_evidence(self.counts(scatter), self.concentration)
+        sticks = stick_breaking.log_evidence(self.counts(statistics), self.concentration)
         return float(np.sum(gains)) + sticks
 
-    def component_log_evidence(self, scatter: FloatArray) -> FloatArray:
+    def component_log_evidence(self, statistics: FloatArray) -> FloatArray:
         """Log probability (K,) of the samples of each component, were each alone."""
-        region, regression = self._families(scatter)
+        region, regression = self._families(statistics)
         base = self.region.log_normalizer() + self.regression.log_normalizer()
         return region.log_normalizer() + regression.log_normalizer() - base
 
-    def predictive(self, scatter: FloatArray, groups: IndexArray) -> MixturePosterior:
+    def predictive(self, statistics: FloatArray, groups: IndexArray) -> MixturePosterior:
         """
         All components that a prediction mixes: those in order and, last, the unseen.
 
         The unseen component has the mass beyond the K sticks and the distributions of the prior.
         """
-        seen = self.posterior(scatter, groups)
-        log_weights = stick_breaking.log_expected_weights(self.counts(scatter), self.concentration)
+        seen = self.posterior(statistics, groups)
+        log_weights = stick_breaking.log_expected_weights(
+            self.counts(statistics), self.concentration
+        )
         return replace(
             seen,
             region=seen.region.joined(self.region),
@@ -203,7 +207,7 @@ class MixturePrior:
         )
 
     def refitted(
-        self, guess: Self, posterior: MixturePosterior, rounding: ArrayLike = 0.0
+        self, stated_prior: Self, posterior: MixturePosterior, rounding: ArrayLike = 0.0
     ) -> Self:
         """
         One step of maximising the evidence over the scales of this prior.
@@ -213,7 +217,7 @@ class MixturePrior:
 
         Parameters
         ----------
-        guess
+        stated_prior
             The prior as the user stated it, worth one component.
         posterior
             What this prior and the statistics of all components lead to.
@@ -226,10 +230,13 @@ class MixturePrior:
             self,
             region=self.region.rescaled(
                 most_probable_scale(
-                    self.region.dof[0], K, region.expected_precision_sums(), guess.region.scales()
+                    self.region.dof[0],
+                    K,
+                    region.expected_precision_sums(),
+                    stated_prior.region.scales(),
                 ),
                 most_probable_scale(
-                    m, K, region.expected_distances(self.region.mean), guess.region.kappa[0]
+                    m, K, region.expected_distances(self.region.mean), stated_prior.region.kappa[0]
                 ),
             ),
             regression=self.regression.rescaled(
@@ -237,27 +244,27 @@ class MixturePrior:
                     self.regression.dof[0],
                     K,
                     regression.expected_precision_sums(),
-                    guess.regression.scales(),
+                    stated_prior.regression.scales(),
                     rounding,
                 ),
                 most_probable_scale(
                     d,
                     K,
                     regression.expected_distances(self.regression.mean),
-                    guess.regression.column_scales(),
+                    stated_prior.regression.column_scales(),
                 ),
             ),
         )
 
     def overrelaxed(
-        self, present: Self, guess: Self, relaxation: float, rounding: ArrayLike = 0.0
+        self, present: Self, stated_prior: Self, relaxation: float, rounding: ArrayLike = 0.0
     ) -> Self:
         """
         Take a step of `refitted` further, which may lower the bound.
 
         Parameters
         ----------
-        present, guess
+        present, stated_prior
             The prior that this one was refitted from, and the stated one.
         relaxation
             How many times as far from the present scales, by their ratio, these shall lie.
@@ -266,7 +273,7 @@ class MixturePrior:
         """
 
         def further(scales: Callable[[Self], FloatArray], smallest: ArrayLike = 0.0) -> FloatArray:
-            before, now, stated = scales(present), scales(self), scales(guess)
+            before, now, stated = scales(present), scales(self), scales(stated_prior)
             return overrelaxed_scale(before, now, stated, relaxation, smallest)
 
         return replace(
@@ -282,37 +289,41 @@ class MixturePrior:
         )
 
     def with_concentration_refitted(
-        self, guess: Self, scatter: FloatArray, groups: IndexArray
+        self, stated_prior: Self, statistics: FloatArray, groups: IndexArray
     ) -> Self:
         """Take the same step for the concentration."""
         concentration = most_probable_concentration(
-            [self.counts(scatter)], self.concentration, guess.concentration
+            [self.counts(statistics)], self.concentration, stated_prior.concentration
         )
         return replace(self, concentration=concentration)
 
-    def log_prior_of_scales(self, guess: Self) -> float:
-        """Log probability of this prior's scales when `guess` is what was expected of them."""
+    def log_prior_of_scales(self, stated_prior: Self) -> float:
+        """Log probability of this prior's scales when those of `stated_prior` were expected."""
         return (
-            log_scale_prior(CONCENTRATION_SIZE, self.concentration, guess.concentration)
-            + log_scale_prior(self.region.dof[0], self.region.scales(), guess.region.scales())
-            + log_scale_prior(self.n_inputs, self.region.kappa, guess.region.kappa)
+            log_scale_prior(CONCENTRATION_SIZE, self.concentration, stated_prior.concentration)
             + log_scale_prior(
-                self.regression.dof[0], self.regression.scales(), guess.regression.scales()
+                self.region.dof[0], self.region.scales(), stated_prior.region.scales()
+            )
+            + log_scale_prior(self.n_inputs, self.region.kappa, stated_prior.region.kappa)
+            + log_scale_prior(
+                self.regression.dof[0], self.regression.scales(), stated_prior.regression.scales()
             )
             + log_scale_prior(
-                self.n_outputs, self.regression.column_scales(), guess.regression.column_scales()
+                self.n_outputs,
+                self.regression.column_scales(),
+                stated_prior.regression.column_scales(),
             )
         )
 
     def merge_gains(
-        self, scatter: FloatArray, groups: IndexArray, pairs: IndexArray
+        self, statistics: FloatArray, groups: IndexArray, pairs: IndexArray
     ) -> FloatArray:
         """Change of `log_evidence` (n_pairs,) if the two components of a pair were one."""
-        apart = self.component_log_evidence(scatter)
+        apart = self.component_log_evidence(statistics)
         first, second = pairs.T
-        gains = self.component_log_evidence(scatter[first] + scatter[second])
+        gains = self.component_log_evidence(statistics[first] + statistics[second])
         gains -= apart[first] + apart[second]
-        counts = self.counts(scatter)
+        counts = self.counts(statistics)
         sticks = stick_breaking.log_evidence(np.sort(counts)[::-1], self.concentration)
         for index, (a, b) in enumerate(pairs):
             merged = np.delete(counts, b)
@@ -321,24 +332,28 @@ class MixturePrior:
             gains[index] += stick_breaking.log_evidence(merged, self.concentration) - sticks
         return gains
 
-    def united_groups(self, scatter: FloatArray, groups: IndexArray) -> IndexArray | None:
+    def united_groups(self, statistics: FloatArray, groups: IndexArray) -> IndexArray | None:
         """Groups (K,) with those united that are better one; None: there is nothing to unite."""
         return None
 
-    def _families(self, scatter: FloatArray) -> tuple[NormalWishart, MatrixNormalWishart]:
+    def _families(self, statistics: FloatArray) -> tuple[NormalWishart, MatrixNormalWishart]:
         m, q = self.n_inputs, self.n_regressors
-        counts = self.counts(scatter)
+        counts = self.counts(statistics)
         region = update_normal_wishart(
-            self.region, counts, scatter[:, :m, q - 1], scatter[:, :m, :m]
+            self.region, counts, statistics[:, :m, q - 1], statistics[:, :m, :m]
         )
         regression = update_matrix_normal_wishart(
-            self.regression, counts, scatter[:, :q, :q], scatter[:, q:, :q], scatter[:, q:, q:]
+            self.regression,
+            counts,
+            statistics[:, :q, :q],
+            statistics[:, q:, :q],
+            statistics[:, q:, q:],
         )
         return region, regression
 
 
 def most_probable_concentration(
-    counts: list[FloatArray], concentration: float, guess: float
+    counts: list[FloatArray], concentration: float, stated: float
 ) -> float:
     """Concentration of one or several stick-breaking processes with these counts (K,) each."""
     remainders = [
@@ -346,4 +361,4 @@ def most_probable_concentration(
     ]
     n_sticks = sum(of_process.size for of_process in counts)
     distance = -CONCENTRATION_SIZE * float(np.sum(np.concatenate(remainders)))
-    return float(most_probable_scale(CONCENTRATION_SIZE, n_sticks, distance, guess))
+    return float(most_probable_scale(CONCENTRATION_SIZE, n_sticks, distance, stated))

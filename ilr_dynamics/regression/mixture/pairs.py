@@ -38,7 +38,7 @@ def best_disjoint(
     joint_gain: Callable[[IndexArray], float],
 ) -> IndexArray | None:
     """
-    Unite the best pairs first, no component twice: a gain holds for one merge of its two.
+    Unite the best pairs first, no component twice, as gains hold for the components as they are.
 
     Several at once may gain less than one by one, since sticks and ties change with each: where
     all together are no gain, the better half of them is tried, down to the best one.
@@ -79,9 +79,9 @@ def merged(pairs: IndexArray, n_components: int) -> IndexArray:
     return merged_into
 
 
-def summed(scatter: FloatArray, merged_into: IndexArray) -> FloatArray:
+def summed(statistics: FloatArray, merged_into: IndexArray) -> FloatArray:
     """Statistics of the components that are left, each with those merged into it."""
     kept = np.unique(merged_into)
-    sums = np.zeros((kept.size, *scatter.shape[1:]))
-    np.add.at(sums, np.searchsorted(kept, merged_into), scatter)
+    sums = np.zeros((kept.size, *statistics.shape[1:]))
+    np.add.at(sums, np.searchsorted(kept, merged_into), statistics)
     return sums

@@ -53,8 +53,8 @@ static Scratch *new_scratch(const Mixture *self)
     }
     char *memory = (char *)(((uintptr_t)(scratch + 1) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
     scratch->inputs.memory = take(&memory, n_inputs);
-    scratch->speakers.candidates = (Candidate *)take(&memory, n_candidates);
-    scratch->speakers.means = take(&memory, n_means);
+    scratch->candidates.candidates = (Candidate *)take(&memory, n_candidates);
+    scratch->candidates.means = take(&memory, n_means);
     scratch->screened.numbers = (ptrdiff_t *)take(&memory, n_numbers);
     scratch->ranks = (Rank *)take(&memory, n_ranks);
     return scratch;
@@ -146,7 +146,7 @@ static PyObject *Mixture_moments(PyObject *self, PyObject *const *arguments, Py_
 PyDoc_STRVAR(components_doc,
 "components(X, features, mean, factor, doubt, unlearnable, least_weight, numbers, log_weights,\n"
 "           factors, means, added)\n--\n\n"
-"What components say at rows of inputs, in standard units: all in order if `least_weight` is None,\n"
+"What components predict at rows of inputs, in standard units: all in order if `least_weight` is None,\n"
 "else those of that weight, heaviest first, and of weight zero for the rest of a row.\n\n"
 "Inputs must have passed `check`. Fills arrays of as many components a row as these have room for.\n"
 "Returns how many any row has.");

@@ -28,13 +28,13 @@ from ilr_dynamics.regression.units.spread import SpreadFactors
 
 __all__ = ["MIN_SAMPLES", "SMALLEST_WEIGHT", "Outcomes", "spread_factors"]
 
-# Fewer samples do not tell a quantile far out; the factor then stays as it was.
+# Fewer samples do not determine a quantile far out; the factor then stays as it was.
 MIN_SAMPLES = 50
 # Components of smaller weight do not move the border of an interval; outcomes leave them out.
 SMALLEST_WEIGHT = 1e-4
-# Of either factor.
+# Bounds of either factor.
 SMALLEST_FACTOR, LARGEST_FACTOR = 0.05, 1e3
-# Of the search for a factor: to a thousandth, which is less than its samples tell.
+# Steps of the search for a factor: to a thousandth, finer than samples determine it.
 BISECTIONS = 14
 # The factors depend on each other where both kinds of component have weight.
 ROUNDS = 2
@@ -114,7 +114,7 @@ def spread_factors(
     outcomes: list[Outcomes], coverage: float, present: SpreadFactors
 ) -> SpreadFactors:
     """
-    Factors with which intervals cover what they say.
+    Factors with which intervals have their nominal coverage.
 
     Each is found on the samples at which its own kind of component has most weight, if there are
     at least 50.

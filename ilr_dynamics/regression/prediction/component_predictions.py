@@ -1,6 +1,6 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What components say of outputs, and what follows: covariances, densities and intervals."""
+"""What components predict, and what follows: covariances, densities and intervals."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 @dataclass(frozen=True)
 class ComponentPredictions:
     """
-    What c components say about the outputs of n inputs, in standard units.
+    What c components predict of the outputs at n inputs, in standard units.
 
     Attributes
     ----------
@@ -64,8 +64,8 @@ def shapes(mixture: PredictiveMixture, predictions: ComponentPredictions) -> Flo
 
 
 def added_shapes(mixture: PredictiveMixture, predictions: ComponentPredictions) -> FloatArray:
-    """Add what is `added` to variances to squared scales: (n, c, d)."""
-    # A Student-t without variance is as wide as it is.
+    """What the `added` variances add to squared scales (n, c, d)."""
+    # With up to two degrees of freedom there is no variance to which any could be added.
     share = np.maximum(mixture.dofs - 2.0, 0.0) / mixture.dofs
     return share[predictions.numbers][:, :, None] * predictions.added
 

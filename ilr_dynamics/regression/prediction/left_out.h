@@ -69,8 +69,9 @@ INLINE void bound_impacts(Mixture *self, double *memory)
     }
 }
 
-// Logs of what makes a contribution, as a share of any variance or doubt, of a component's impact and its
-// weight beside that of a large one, which says these means.
+// Logs of the factors that turn a component's impact, times the ratio of its weight to that of a large one,
+// into a bound of its contribution, as a share of any variance or squared doubt. `means` are those of
+// the large one.
 INLINE void log_rooms(const Mixture *self, const Inputs *inputs, const Candidate *large,
                       const double *means, int width, double *rooms)
 {
@@ -86,13 +87,13 @@ INLINE void log_rooms(const Mixture *self, const Inputs *inputs, const Candidate
         added_variance(self, inputs, large, j, width, added, doubt);
         for (int lane = 0; lane < width; lane++) {
             ptrdiff_t at = j * width + lane;
-            double factor = large->factor[lane], said = means[at];
+            double factor = large->factor[lane], mean = means[at];
             double small = SMALL_DOUBT * (factor * noise + added[lane]);
             double has = (factor - 1.0) * noise + doubt[lane];
-            double room = unit * length[lane] + 4.0 * least * said * said;
+            double room = unit * length[lane] + 4.0 * least * mean * mean;
             if (unlearnable) room += others * unlearnable[at];
             room /= has > small ? has : small;
-            // So is no number.
+            // What is not a number makes an infinite factor, so that nothing is left out.
             rooms[lane] = room <= rooms[lane] ? rooms[lane] : room == room ? room : INFINITY;
         }
     }
@@ -108,7 +109,7 @@ INLINE void find_levels(const Mixture *self, const Inputs *inputs, const Large *
     for (int lane = 0; lane < width; lane++) {
         if (large[lane].number != candidate.number) {
             candidate.number = large[lane].number;
-            ask(self, inputs, &candidate, width, means);
+            evaluate(self, inputs, &candidate, width, means);
             log_rooms(self, inputs, &candidate, means, width, rooms);
         }
         levels[lane] = large[lane].log_weight + log(0.5 * NEGLIGIBLE) - rooms[lane];
@@ -117,25 +118,25 @@ INLINE void find_levels(const Mixture *self, const Inputs *inputs, const Large *
 
 // ---------------------------------------------------------------- candidates
 
-// Take a component, unless it is left out. The unseen one always speaks.
-INLINE void consider(const Mixture *self, const Inputs *inputs, Speakers *speakers, ptrdiff_t number,
+// Take a component as a candidate, unless it is left out. The unseen one is never left out.
+INLINE void consider(const Mixture *self, const Inputs *inputs, Candidates *all, ptrdiff_t number,
                      double lowest, int width)
 {
-    Candidate *candidate = &speakers->candidates[speakers->n];
+    Candidate *candidate = &all->candidates[all->n];
     if (!weigh_one(self, inputs, number, lowest, width, candidate->log_weight)) return;
     candidate->number = number;
-    speakers->n++;
+    all->n++;
 }
 
 // Level up to which candidates can be left out, the lightest first, that all together are negligible:
 // logs of what each adds, in units of what is negligible, are in the first of its weights.
-INLINE double common_level(const Speakers *speakers)
+INLINE double common_level(const Candidates *all)
 {
     enum { N_STEPS = 16 };
     ptrdiff_t counts[N_STEPS] = {0};
-    double lowest = -log((double)speakers->n), sum = 0.0;
-    for (ptrdiff_t c = 1; c < speakers->n; c++) {
-        double step = speakers->candidates[c].weight[0] - lowest;
+    double lowest = -log((double)all->n), sum = 0.0;
+    for (ptrdiff_t c = 1; c < all->n; c++) {
+        double step = all->candidates[c].weight[0] - lowest;
         if (step < N_STEPS) counts[step > 0.0 ? (int)step : 0]++;
     }
     for (int step = 0; step < N_STEPS; step++) {
@@ -146,12 +147,12 @@ INLINE double common_level(const Speakers *speakers)
 }
 
 // Leave out candidates beside the heaviest one, which is known now; the first, the unseen, stays.
-INLINE void leave_out(const Mixture *self, const Inputs *inputs, Speakers *speakers, int width)
+INLINE void leave_out(const Mixture *self, const Inputs *inputs, Candidates *all, int width)
 {
-    Candidate *candidates = speakers->candidates;
+    Candidate *candidates = all->candidates;
     double levels[LANES];
     Large large[LANES];
-    ptrdiff_t n = speakers->n;
+    ptrdiff_t n = all->n;
     if (n <= FEW) return;
     for (int lane = 0; lane < width; lane++) {
         ptrdiff_t best = 0;
@@ -159,18 +160,18 @@ INLINE void leave_out(const Mixture *self, const Inputs *inputs, Speakers *speak
             if (candidates[c].log_weight[lane] > candidates[best].log_weight[lane]) best = c;
         large[lane] = (Large){candidates[best].number, candidates[best].log_weight[lane]};
     }
-    find_levels(self, inputs, large, speakers->means, width, levels);
+    find_levels(self, inputs, large, all->means, width, levels);
     for (ptrdiff_t c = 1; c < n; c++) {
         double impact = self->log_impacts[candidates[c].number], most = -INFINITY;
         for (int lane = 0; lane < width; lane++)
             most = fmax(most, candidates[c].log_weight[lane] + impact - levels[lane]);
         candidates[c].weight[0] = most;
     }
-    double level = common_level(speakers);
-    speakers->n = 1;
+    double level = common_level(all);
+    all->n = 1;
     for (ptrdiff_t c = 1; c < n; c++) {
         if (candidates[c].weight[0] < level) continue;
-        Candidate *kept = &candidates[speakers->n++];
+        Candidate *kept = &candidates[all->n++];
         kept->number = candidates[c].number;
         memmove(kept->log_weight, candidates[c].log_weight, (size_t)width * sizeof(double));
     }

@@ -1,8 +1,8 @@
 // Copyright 2026 The ilr_dynamics contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The mathematics of the predictive mixture: what components weigh at inputs, what they say there, and
-// the moments of the mixture. Notation and proofs are in docs/mathematics.md, "Prediction"; names of
+// The mathematics of the predictive mixture: weights of the components at inputs, their predictions there,
+// and the moments of the mixture. Notation and proofs are in docs/mathematics.md, "Prediction"; names of
 // arrays are those of PredictiveMixture, Screening and Transforms.
 //
 // All of it is written for `width` inputs side by side, 1 or LANES. The compiler knows which: loops
@@ -44,19 +44,19 @@ typedef struct {
     ptrdiff_t rows[LANES];
 } Inputs;
 
-// A component that matters to one of them. Its residual there is unlike what it has learned by
-// 1 - rho^2.
+// A component that matters to one of them. Its decorrelation is 1 - rho^2, with the correlation rho of the
+// residual there and what it has learned.
 typedef struct {
-    double log_weight[LANES], weight[LANES], factor[LANES], unlike[LANES];
+    double log_weight[LANES], weight[LANES], factor[LANES], decorrelation[LANES];
     ptrdiff_t number;
 } Candidate;
 
-// Candidates of inputs side by side, and what they say (n, d, width).
+// Candidates of inputs side by side, and their means (n, d, width).
 typedef struct {
     Candidate *candidates;
     ptrdiff_t n;
     double *means;
-} Speakers;
+} Candidates;
 
 // ---------------------------------------------------------------- inputs
 
@@ -99,7 +99,7 @@ INLINE void take_inputs(const Mixture *self, const Given *given, int width, Inpu
         product(self->of[COORDINATES] + i * m, inputs->u, m, width, inputs->t + (i + 1) * width);
 }
 
-// ---------------------------------------------------------------- what components weigh
+// ---------------------------------------------------------------- weights
 
 // Distance from which on the weight c - e log(1 + distance) is below the lowest; rate is 1 / e.
 //
@@ -165,28 +165,28 @@ INLINE int weigh_one(const Mixture *self, const Inputs *inputs, ptrdiff_t number
 }
 
 // Weights of candidates from their log weights.
-INLINE void normalise(Speakers *speakers, int width)
+INLINE void normalise(Candidates *all, int width)
 {
-    Candidate *candidates = speakers->candidates;
+    Candidate *candidates = all->candidates;
     for (int lane = 0; lane < width; lane++) {
         double largest = -INFINITY, total = 0.0;
-        for (ptrdiff_t c = 0; c < speakers->n; c++)
+        for (ptrdiff_t c = 0; c < all->n; c++)
             if (candidates[c].log_weight[lane] > largest) largest = candidates[c].log_weight[lane];
-        for (ptrdiff_t c = 0; c < speakers->n; c++)
+        for (ptrdiff_t c = 0; c < all->n; c++)
             total += candidates[c].weight[lane] = exp(candidates[c].log_weight[lane] - largest);
         double log_total = log(total) + largest;
-        for (ptrdiff_t c = 0; c < speakers->n; c++) {
+        for (ptrdiff_t c = 0; c < all->n; c++) {
             candidates[c].weight[lane] /= total;
             candidates[c].log_weight[lane] -= log_total;
         }
     }
 }
 
-// ---------------------------------------------------------------- what components say
+// ---------------------------------------------------------------- predictions of components
 
 // 1 - rho^2, with rho the correlation (Matern's, exponent 3/2) of the residual at x with that in the
 // box that a component has learned; lengths in standard units are 1 / rates.
-INLINE void unlike_own(const Mixture *self, const Inputs *inputs, Candidate *candidate, int width,
+INLINE void decorrelation(const Mixture *self, const Inputs *inputs, Candidate *candidate, int width,
                        double *rho)
 {
     const double *centre = self->of[CENTRES] + candidate->number * self->m;
@@ -201,7 +201,7 @@ INLINE void unlike_own(const Mixture *self, const Inputs *inputs, Candidate *can
     for (int lane = 0; lane < width; lane++) {
         double root = sqrt(3.0 * squared[lane]);
         rho[lane] = (1.0 + root) * exp(-root);
-        candidate->unlike[lane] = 1.0 - rho[lane] * rho[lane];
+        candidate->decorrelation[lane] = 1.0 - rho[lane] * rho[lane];
     }
 }
 
@@ -223,33 +223,34 @@ INLINE void widen(const Mixture *self, const Inputs *inputs, Candidate *candidat
     for (int lane = 0; lane < width; lane++) candidate->factor[lane] = 1.0 + widening[lane];
 }
 
-// What a global model says of output j, in standard units: nothing, where others learn its residual.
-INLINE double said_of_all(const Mixture *self, const Inputs *inputs, ptrdiff_t j, int width, int lane)
+// Mean of output j of the unseen component with a global model, in standard units: a residual of zero
+// where the others learn that.
+INLINE double unseen_mean(const Mixture *self, const Inputs *inputs, ptrdiff_t j, int width, int lane)
 {
-    double said = self->learns_residual ? 0.0 : inputs->of[GLOBAL_MEAN][j * width + lane];
-    return (said - self->of[OUTPUT_LOCATION][j]) / self->of[OUTPUT_SCALE][j];
+    double mean = self->learns_residual ? 0.0 : inputs->of[GLOBAL_MEAN][j * width + lane];
+    return (mean - self->of[OUTPUT_LOCATION][j]) / self->of[OUTPUT_SCALE][j];
 }
 
-// Mean M u (d, width) of a component and its factor, completed by what is known of x besides: the
-// unseen one says what the global model does; others know a residual as far as it is like theirs.
-INLINE void ask(const Mixture *self, const Inputs *inputs, Candidate *candidate, int width,
+// Mean (d, width) and factor of a component. The unseen one has the global model's, if there is one; the
+// means M u of the others shrink to a residual of zero as far as it is decorrelated.
+INLINE void evaluate(const Mixture *self, const Inputs *inputs, Candidate *candidate, int width,
                 double *mean)
 {
     ptrdiff_t d = self->d, q = self->q, number = candidate->number;
     const double *location = self->of[OUTPUT_LOCATION], *scale = self->of[OUTPUT_SCALE];
-    for (int lane = 0; lane < width; lane++) candidate->unlike[lane] = 0.0;
+    for (int lane = 0; lane < width; lane++) candidate->decorrelation[lane] = 0.0;
     widen(self, inputs, candidate, width);
     if (number == self->k - 1 && inputs->of[GLOBAL_MEAN]) {
         for (ptrdiff_t j = 0; j < d; j++)
             for (int lane = 0; lane < width; lane++)
-                mean[j * width + lane] = said_of_all(self, inputs, j, width, lane);
+                mean[j * width + lane] = unseen_mean(self, inputs, j, width, lane);
         return;
     }
     for (ptrdiff_t j = 0; j < d; j++)
         product(self->of[MAPS] + (number * d + j) * q, inputs->u, q, width, mean + j * width);
     double rho[LANES];
     if (!self->of[RESIDUAL_RATES] || number == self->k - 1) return;
-    unlike_own(self, inputs, candidate, width, rho);
+    decorrelation(self, inputs, candidate, width, rho);
     for (ptrdiff_t j = 0; j < d; j++) {
         double none = -location[j] / scale[j];
         for (int lane = 0; lane < width; lane++)
@@ -257,16 +258,16 @@ INLINE void ask(const Mixture *self, const Inputs *inputs, Candidate *candidate,
     }
 }
 
-// Ask all of them.
-INLINE void ask_all(const Mixture *self, const Inputs *inputs, Speakers *speakers, int width)
+// Evaluate all of them; data of the next one are fetched ahead.
+INLINE void evaluate_all(const Mixture *self, const Inputs *inputs, Candidates *all, int width)
 {
     ptrdiff_t n_map = self->d * self->q, n_widening = self->q * (self->q + 1) / 2;
-    for (ptrdiff_t c = 0; c < speakers->n; c++) {
-        if (c + 1 < speakers->n) {
-            fetch(self->of[MAPS] + speakers->candidates[c + 1].number * n_map, n_map);
-            fetch(self->of[WIDENING] + speakers->candidates[c + 1].number * n_widening, n_widening);
+    for (ptrdiff_t c = 0; c < all->n; c++) {
+        if (c + 1 < all->n) {
+            fetch(self->of[MAPS] + all->candidates[c + 1].number * n_map, n_map);
+            fetch(self->of[WIDENING] + all->candidates[c + 1].number * n_widening, n_widening);
         }
-        ask(self, inputs, &speakers->candidates[c], width, speakers->means + c * self->d * width);
+        evaluate(self, inputs, &all->candidates[c], width, all->means + c * self->d * width);
     }
 }
 
@@ -282,25 +283,25 @@ INLINE void added_variance(const Mixture *self, const Inputs *inputs, const Cand
     for (int lane = 0; lane < width; lane++) {
         ptrdiff_t at = j * width + lane;
         if (is_unseen) doubt[lane] = of_global ? share * of_global[at] : 0.0;
-        else doubt[lane] = candidate->unlike[lane] * self->of[RESIDUAL_VARIANCE][j];
+        else doubt[lane] = candidate->decorrelation[lane] * self->of[RESIDUAL_VARIANCE][j];
         added[lane] = doubt[lane] + (unlearnable ? share * unlearnable[at] : 0.0);
     }
 }
 
 // Mean, standard deviation and doubt of output j, in physical units.
-INLINE void moments(const Mixture *self, const Inputs *inputs, const Speakers *speakers, ptrdiff_t j,
+INLINE void moments(const Mixture *self, const Inputs *inputs, const Candidates *all, ptrdiff_t j,
                     int width, double *mean, double *deviation, double *doubt)
 {
     double scale = self->of[OUTPUT_SCALE][j], centre[LANES] = {0.0}, variance[LANES] = {0.0};
     double uncertain[LANES] = {0.0}, added[LANES], of_doubt[LANES];
-    const double *means = speakers->means + j * width;
+    const double *means = all->means + j * width;
     ptrdiff_t stride = self->d * width;
-    for (ptrdiff_t c = 0; c < speakers->n; c++)
+    for (ptrdiff_t c = 0; c < all->n; c++)
         for (int lane = 0; lane < width; lane++)
-            centre[lane] += speakers->candidates[c].weight[lane] * means[c * stride + lane];
+            centre[lane] += all->candidates[c].weight[lane] * means[c * stride + lane];
     // Spread about the mixture's mean, not E[y^2] - mean^2: no cancellation.
-    for (ptrdiff_t c = 0; c < speakers->n; c++) {
-        const Candidate *candidate = &speakers->candidates[c];
+    for (ptrdiff_t c = 0; c < all->n; c++) {
+        const Candidate *candidate = &all->candidates[c];
         double noise = self->of[VARIANCES][candidate->number * self->d + j];
         added_variance(self, inputs, candidate, j, width, added, of_doubt);
         for (int lane = 0; lane < width; lane++) {

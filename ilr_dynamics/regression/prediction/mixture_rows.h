@@ -10,7 +10,7 @@
 
 #include "screening.h"
 
-// Components whose numbers are asked for before they are needed.
+// Components whose numbers are fetched before they are needed.
 enum { AHEAD = 4 };
 
 // A row of a batch, by the coordinates that tell most of it.
@@ -24,10 +24,10 @@ typedef struct {
     ptrdiff_t candidate;
 } Rank;
 
-// Of inputs near each other after the other.
+// Scratch memory, for one group of inputs near each other after another.
 typedef struct {
     Inputs inputs;
-    Speakers speakers;
+    Candidates candidates;
     Screened screened;
     Rank *ranks;
 } Scratch;
@@ -111,26 +111,26 @@ static Place *ordered(const Mixture *self, const double *x, ptrdiff_t n)
 
 // Of each row mean, deviation and doubt (d,), weight of the unseen component and number of the
 // heaviest, -1 for the unseen.
-INLINE void answer_moments(const Mixture *self, Inputs *inputs, Speakers *speakers, int n, int width,
+INLINE void answer_moments(const Mixture *self, Inputs *inputs, Candidates *all, int n, int width,
                            const Answers *answers)
 {
     ptrdiff_t d = self->d;
-    Candidate *candidates = speakers->candidates;
+    Candidate *candidates = all->candidates;
     double of_output[3][LANES];
     for (int lane = 0; lane < n; lane++) {
         ptrdiff_t best = 0;
-        for (ptrdiff_t c = 1; c < speakers->n; c++)
+        for (ptrdiff_t c = 1; c < all->n; c++)
             if (candidates[c].weight[lane] > candidates[best].weight[lane]) best = c;
         double *answer = answers->moments + inputs->rows[lane] * (3 * d + 2) + 3 * d;
         ptrdiff_t number = candidates[best].number;
         answer[0] = candidates[0].weight[lane];
         answer[1] = number == self->k - 1 ? -1.0 : (double)number;
         if (!answers->most_probable) continue;
-        for (ptrdiff_t c = 0; c < speakers->n; c++) candidates[c].weight[lane] = c == best;
+        for (ptrdiff_t c = 0; c < all->n; c++) candidates[c].weight[lane] = c == best;
     }
-    ask_all(self, inputs, speakers, width);
+    evaluate_all(self, inputs, all, width);
     for (ptrdiff_t j = 0; j < d; j++) {
-        moments(self, inputs, speakers, j, width, of_output[0], of_output[1], of_output[2]);
+        moments(self, inputs, all, j, width, of_output[0], of_output[1], of_output[2]);
         for (int lane = 0; lane < n; lane++)
             for (int part = 0; part < 3; part++)
                 answers->moments[inputs->rows[lane] * (3 * d + 2) + part * d + j] = of_output[part][lane];
@@ -144,17 +144,17 @@ static int by_falling_weight(const void *first, const void *second)
     return (a->candidate > b->candidate) - (a->candidate < b->candidate);
 }
 
-// Of each row its components, in standard units, and none for the rest of its room.
-INLINE void answer_components(const Mixture *self, Inputs *inputs, Speakers *speakers, Rank *ranks,
+// Components of each row, in standard units; what is left of its room has no weight.
+INLINE void answer_components(const Mixture *self, Inputs *inputs, Candidates *all, Rank *ranks,
                               int n, int width, Answers *answers)
 {
     ptrdiff_t d = self->d;
     double added[LANES], doubt[LANES];
-    ask_all(self, inputs, speakers, width);
+    evaluate_all(self, inputs, all, width);
     for (int lane = 0; lane < n; lane++) {
-        ptrdiff_t found = speakers->n;
+        ptrdiff_t found = all->n;
         for (ptrdiff_t c = 0; c < found; c++)
-            ranks[c] = (Rank){speakers->candidates[c].log_weight[lane], c};
+            ranks[c] = (Rank){all->candidates[c].log_weight[lane], c};
         if (!answers->all) {
             qsort(ranks, (size_t)found, sizeof *ranks, by_falling_weight);
             while (found > 1 && ranks[found - 1].log_weight < answers->least_log_weight) found--;
@@ -162,13 +162,13 @@ INLINE void answer_components(const Mixture *self, Inputs *inputs, Speakers *spe
         answers->needed = found > answers->needed ? found : answers->needed;
         for (ptrdiff_t i = 0; i < answers->room; i++) {
             ptrdiff_t at = inputs->rows[lane] * answers->room + i, c = i < found ? ranks[i].candidate : 0;
-            const Candidate *candidate = &speakers->candidates[c];
+            const Candidate *candidate = &all->candidates[c];
             answers->numbers[at] = candidate->number;
             answers->log_weights[at] = i < found ? candidate->log_weight[lane] : -INFINITY;
             answers->factors[at] = candidate->factor[lane];
             for (ptrdiff_t j = 0; j < d; j++) {
                 added_variance(self, inputs, candidate, j, width, added, doubt);
-                answers->means[at * d + j] = speakers->means[(c * d + j) * width + lane];
+                answers->means[at * d + j] = all->means[(c * d + j) * width + lane];
                 answers->added[at * d + j] = added[lane];
             }
         }
@@ -177,37 +177,37 @@ INLINE void answer_components(const Mixture *self, Inputs *inputs, Speakers *spe
 
 // ---------------------------------------------------------------- all of it
 
-// Of n inputs near each other, at most as many as there are lanes; of the others the last is answered.
+// Answers for n inputs near each other, n <= width; spare lanes repeat the last of them.
 INLINE void answer_near(const Mixture *self, Scratch *scratch, const Given *given, int n, int width,
                         Answers *answers)
 {
     Inputs *inputs = &scratch->inputs;
-    Speakers *speakers = &scratch->speakers;
+    Candidates *all = &scratch->candidates;
     Screened *screened = &scratch->screened;
     ptrdiff_t unseen = self->k - 1, length = self->m * (self->m + 3) / 2;
     for (int lane = n; lane < width; lane++) inputs->rows[lane] = inputs->rows[n - 1];
     take_inputs(self, given, width, inputs);
-    speakers->n = 0;
+    all->n = 0;
     if (answers->all) {
         for (ptrdiff_t number = 0; number <= unseen; number++)
-            consider(self, inputs, speakers, number, -INFINITY, width);
+            consider(self, inputs, all, number, -INFINITY, width);
     } else {
         Box box;
-        double lowest = lowest_of_all(self, inputs, speakers->means, width);
+        double lowest = lowest_of_all(self, inputs, all->means, width);
         surround(self, inputs->t, width, width, &box);
         screen(self, &box, lowest, screened);
-        consider(self, inputs, speakers, unseen, -INFINITY, width);
+        consider(self, inputs, all, unseen, -INFINITY, width);
         for (ptrdiff_t i = 0; i < screened->n; i++) {
             ptrdiff_t number = screened->numbers[i];
             if (i + AHEAD < screened->n)
                 fetch(self->of[ROOTS] + screened->numbers[i + AHEAD] * length, length < 64 ? length : 64);
-            consider(self, inputs, speakers, number, lowest - self->log_impacts[number], width);
+            consider(self, inputs, all, number, lowest - self->log_impacts[number], width);
         }
-        leave_out(self, inputs, speakers, width);
+        leave_out(self, inputs, all, width);
     }
-    normalise(speakers, width);
-    if (answers->moments) answer_moments(self, inputs, speakers, n, width, answers);
-    else answer_components(self, inputs, speakers, scratch->ranks, n, width, answers);
+    normalise(all, width);
+    if (answers->moments) answer_moments(self, inputs, all, n, width, answers);
+    else answer_components(self, inputs, all, scratch->ranks, n, width, answers);
 }
 
 // One row, or many.

@@ -35,9 +35,9 @@ _Given = tuple[FloatArray, _Optional, _Optional, _Optional, _Optional, _Optional
 # Share of the mixture, its lightest components, that a quantile leaves out at most, and that in
 # shares of what lies outside the interval: these bound the error of the coverage.
 QUANTILE_WEIGHT, QUANTILE_SHARE = 1e-6, 1e-3
-# Components an input for which there is room at first.
+# Components for which memory is reserved at first, for each input.
 ROOM = 16
-# Numbers held at a time of what all components say.
+# Numbers held at a time of what all components predict.
 BLOCK_SIZE = 1 << 23
 
 
@@ -82,12 +82,12 @@ class PhysicalMixture:
 
     @cached_property
     def compiled(self) -> Mixture:
-        """The mixture as it is evaluated, over these arrays where they lie."""
+        """The compiled mixture, over these arrays without copies of them."""
         transforms = self.transforms
         return Mixture(self._arrays(), transforms.learn_residual, transforms.spread.unseen)
 
     def _arrays(self) -> dict[str, FloatArray]:
-        """What `_mixture.c` wants to know, by name."""
+        """Arrays of the compiled mixture, by name."""
         transforms, parts = self.transforms, (self.mixture, self.screening)
         arrays = {
             field.name: getattr(part, field.name) for part in parts for field in fields(part)
@@ -103,7 +103,7 @@ class PhysicalMixture:
         return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is made of the rest."""
+        """Leave out cached properties."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def moments(self, X: FloatArray, *, most_probable: bool = False) -> FloatArray:
@@ -141,7 +141,7 @@ class PhysicalMixture:
         return lower, upper
 
     def outcomes(self, X: FloatArray, Y: FloatArray) -> list[Outcomes]:
-        """Outputs everywhere what is predicted of them, for calibration."""
+        """Outputs and what is predicted of them, for calibration."""
         scale, spread = self.transforms.outputs.scale, self.transforms.spread
         return [
             Outcomes.of(self.mixture, block, (Y[rows] - origin) / scale, spread)
@@ -179,7 +179,7 @@ class PhysicalMixture:
         self, X: FloatArray, least_weight: float | None
     ) -> Iterator[tuple[slice, ComponentPredictions, FloatArray]]:
         """
-        What components say of a block of rows at a time: of this weight at least, or all in order.
+        Predictions of components for blocks of rows: of this weight at least, or all in order.
 
         Yields
         ------
@@ -217,12 +217,12 @@ class PhysicalMixture:
         model = self.transforms.global_model
         if model is None:
             return X, features, None, None, None, None
-        said = model.predict(X)
+        predicted = model.predict(X)
         return (
             X,
             features,
-            np.ascontiguousarray(said.mean),
-            np.ascontiguousarray(said.factor),
-            None if said.doubt is None else np.ascontiguousarray(said.doubt),
-            None if said.unlearnable is None else np.ascontiguousarray(said.unlearnable),
+            np.ascontiguousarray(predicted.mean),
+            np.ascontiguousarray(predicted.factor),
+            None if predicted.doubt is None else np.ascontiguousarray(predicted.doubt),
+            None if predicted.unlearnable is None else np.ascontiguousarray(predicted.unlearnable),
         )

@@ -4,13 +4,14 @@ r"""
 Posterior predictive distribution: a mixture of multivariate Student-t densities.
 
 .. math::
-    p(y \mid x) = \sum_{k=1}^{K+1} w_k(x)\; T(y \mid M_k u,\ (1 + u^\top L_k^{-1} u)\,
-    \Phi_k^{-1} / \tau_k,\ \tau_k), \qquad
-    w_k(x) \propto E[\pi_k]\; T(x \mid m_k,\ \tfrac{1 + \kappa_k}{\kappa_k t_k} \Psi_k^{-1},\ t_k)
+    p(y \mid x) = \sum_{k=1}^{K+1} w_k(x)\; T_{\eta'_k}(y \mid M_k u,\
+    \tfrac{1 + u^\top L_k^{-1} u}{\eta'_k} \Phi_k^{-1}), \qquad
+    w_k(x) \propto E[\pi_k]\; T_{\nu'_k}(x \mid m_k,\
+    \tfrac{1 + \kappa_k}{\kappa_k \nu'_k} \Psi_k^{-1})
 
-with tau = eta + 1 - d and t = nu + 1 - m degrees of freedom. The last component is the one not yet
-seen: it has the mass beyond the K sticks and the base prior's predictive, and it is what a query
-far from all data falls back to.
+with eta' = eta + 1 - d and nu' = nu + 1 - m degrees of freedom. The last component is the one not
+yet seen: it has the mass beyond the K sticks and the base prior's predictive, and it is what a
+query far from all data falls back to.
 """
 
 from __future__ import annotations
@@ -50,9 +51,9 @@ class PredictiveMixture:
     widening_coefficients : (K + 1, q (q + 1) / 2)
         u' L^-1 u from the products of u.
     noise_shapes : (K + 1, d, d)
-        Phi^-1 / tau.
+        Phi^-1 / eta'.
     dofs : (K + 1,)
-        tau.
+        eta'.
     centres, extents : (K + 1, m)
         Mean and standard deviations of the inputs that a component learned; of the unseen one 0.
     """

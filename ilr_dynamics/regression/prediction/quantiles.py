@@ -12,7 +12,8 @@ from ilr_dynamics.arrays import FloatArray
 __all__ = ["mixture_quantile"]
 
 MAX_ITERATIONS = 200
-# Of the probability; in the tails, where that would be much, in shares of what lies beyond.
+# Absolute error of the probability, and its error relative to that of the nearer tail: the
+# smaller one is the tolerance.
 PROBABILITY_TOLERANCE, TAIL_TOLERANCE = 1e-9, 1e-4
 
 

@@ -183,9 +183,9 @@ INLINE void raise_by(const Mixture *self, const Inputs *inputs, ptrdiff_t number
         if (log_weight[lane] > large[lane].log_weight) large[lane] = (Large){number, log_weight[lane]};
 }
 
-// The heaviest of the unseen component, which is as wide as all data, of those that seem so in the
-// blocks that the inputs lie in and, for an input where none of them outweighs the unseen one by far,
-// of the one that seems nearest of all.
+// For each input the heaviest of these: the unseen component, which is as wide as all data; those that
+// seem nearest in the blocks that the inputs lie in; and, where none of these outweighs the unseen one by
+// far, the one that seems nearest of all.
 INLINE void find_large(const Mixture *self, const Inputs *inputs, int width, Large *large)
 {
     double of_unseen[LANES];

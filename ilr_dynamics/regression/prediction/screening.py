@@ -79,7 +79,7 @@ class Screening:
         box[:, 1] = _in_lanes(1.0 / exponents[order], 0.0).max(axis=1)
         box[:, 2::3], box[:, 3::3] = lowest.min(axis=1), highest.max(axis=1)
         box[:, 4::3] = 1.0 / _in_lanes(variances, 0.0).max(axis=1)
-        # What is too large for it rules out nothing.
+        # What overflows in single precision rules out no component.
         with np.errstate(over="ignore"):
             first_rows = np.swapaxes(_in_lanes(packed, 0.0), 1, 2).astype(np.float32, order="C")
         return cls(

@@ -27,10 +27,10 @@ enum { LANES = 8 };
 typedef double Four __attribute__((vector_size(32), aligned(8), may_alias));
 typedef int64_t Mask __attribute__((vector_size(32)));
 typedef struct { Four low, high; } __attribute__((may_alias)) Lanes;
-// No vector is given to or by a function that is not inline.
+// All functions that take or return vectors are inline, so their ABI does not matter.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-// What is not a number stays it.
+// NaN is kept.
 INLINE Four not_below_zero(Four x) { return (Four)((Mask)x & ~(x < 0.0)); }
 INLINE Four chosen(Mask first, Four a, Four b)
 {

@@ -145,7 +145,7 @@ def check_choice(value: object, name: str, choices: Sequence[str | bool]) -> Non
 
 
 def check_type(value: object, name: str, expected: type, *, exactly: bool = False) -> None:
-    """Raise InvalidParameterError if `value` is not of a type, or of one below it (`exactly`)."""
+    """Raise InvalidParameterError if `value` is not of a type; `exactly`: a subclass is none."""
     if type(value) is expected or (not exactly and isinstance(value, expected)):
         return
     raise InvalidParameterError(f"{name} must be of type {expected.__name__}, got {value!r}")

@@ -19,7 +19,7 @@ __all__ = ["Scaling", "Standardizer"]
 @dataclass(frozen=True)
 class Standardizer:
     """
-    An affine map per column, fixed once: later updates must mean the same by the same number.
+    An affine map per column, fixed once, as all that was learned is in its units.
 
     Attributes
     ----------

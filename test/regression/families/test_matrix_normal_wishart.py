@@ -87,11 +87,11 @@ def test_what_an_update_finds_on_its_way_is_what_its_parameters_lead_to(seed, m,
 @given(SEEDS, SIZES, SIZES)
 def test_expected_log_likelihood_agrees_with_the_naive_one(seed, m, d):
     component, prior, X, Y, _ = drawn(seed, m, d)
-    (W,), (constant,) = prior.expected_log_likelihoods()
+    (R,), (constant,) = prior.expected_log_likelihoods()
     for x, y in zip(X, Y, strict=True):
-        z = np.concatenate([x, [1.0], y])
+        zeta = np.concatenate([x, [1.0], y])
         expected = naive.expected_log_output(component, x, y)
-        found = constant - 0.5 * np.sum((W @ z) ** 2)
+        found = constant - 0.5 * np.sum((R @ zeta) ** 2)
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
@@ -145,8 +145,8 @@ def test_one_dimensional_evidence_equals_numerical_integration(on_grid):
 
 def test_one_dimensional_expectation_equals_numerical_integration(on_grid):
     _, posterior, _, _, share, slope, noise = on_grid
-    (W,), (constant,) = posterior.expected_log_likelihoods()
+    (R,), (constant,) = posterior.expected_log_likelihoods()
     for u, y in ((0.5, 1.0), (-2.0, 0.3)):
-        found = constant - 0.5 * np.sum((W @ [u, y]) ** 2)
+        found = constant - 0.5 * np.sum((R @ [u, y]) ** 2)
         expected = np.sum(share * norm.logpdf(y, slope * u, 1.0 / np.sqrt(noise)))
         assert found == pytest.approx(expected, rel=1e-5)

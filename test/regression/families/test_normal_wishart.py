@@ -115,9 +115,9 @@ def test_one_dimensional_evidence_equals_numerical_integration(on_grid):
 
 def test_one_dimensional_expectation_equals_numerical_integration(on_grid):
     _, posterior, _, _, share, mu, precision = on_grid
-    (W,), (constant,) = posterior.expected_log_likelihoods()
+    (R,), (constant,) = posterior.expected_log_likelihoods()
     for x in (-3.0, 0.5, 4.0):
-        found = constant - 0.5 * np.sum((W @ [x, 1.0]) ** 2)
+        found = constant - 0.5 * np.sum((R @ [x, 1.0]) ** 2)
         expected = np.sum(share * norm.logpdf(x, mu, 1.0 / np.sqrt(precision)))
         assert found == pytest.approx(expected, rel=1e-5)
 

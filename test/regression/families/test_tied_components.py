@@ -12,11 +12,9 @@ from ilr_dynamics.regression.families.matrix_normal_wishart import (
     update_matrix_normal_wishart,
 )
 from ilr_dynamics.regression.families.normal_wishart import NormalWishart, update_normal_wishart
-from ilr_dynamics.regression.families.tied_components import (
-    GroupedSums,
-    tied_regions,
-    tied_regressions,
-)
+from ilr_dynamics.regression.families.tied_components import GroupedSums
+from ilr_dynamics.regression.families.tied_regions import tied_regions
+from ilr_dynamics.regression.families.tied_regressions import tied_regressions
 
 # Inputs, outputs, features besides the inputs.
 SIZES = [(1, 1, 0), (2, 3, 0), (3, 2, 2)]

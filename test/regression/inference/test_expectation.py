@@ -23,21 +23,24 @@ def extended(X, Y):
     return extend(np.column_stack([X, np.ones(len(X))]), Y)
 
 
-def log_joint(Z, posterior):
+def log_joint(zeta, posterior):
     """All samples by all components."""
-    constants, W, V = posterior.expected_log_joint()
-    m, one = W.shape[1], posterior.regression.n_regressors - 1
-    inputs = np.column_stack([Z[:, :m], Z[:, one]])
-    of_inputs, of_outputs = np.einsum("kij,nj->nki", W, inputs), np.einsum("kij,nj->nki", V, Z)
+    constants, R_x, R_y = posterior.expected_log_joint()
+    m, one = R_x.shape[1], posterior.regression.n_regressors - 1
+    inputs = np.column_stack([zeta[:, :m], zeta[:, one]])
+    of_inputs, of_outputs = (
+        np.einsum("kij,nj->nki", R_x, inputs),
+        np.einsum("kij,nj->nki", R_y, zeta),
+    )
     return constants - 0.5 * (np.sum(of_inputs**2, axis=2) + np.sum(of_outputs**2, axis=2))
 
 
-def dense(Z, weights, posterior):
+def dense(zeta, weights, posterior):
     """Entropy and statistics from all samples by all components."""
-    log_rho = log_joint(Z, posterior)
+    log_rho = log_joint(zeta, posterior)
     r = np.exp(log_rho - logsumexp(log_rho, axis=1)[:, None])
     entropy = -weights @ np.sum(xlogy(r, r), axis=1)
-    return entropy, np.einsum("n,nk,ni,nj->kij", weights, r, Z, Z, optimize=True)
+    return entropy, np.einsum("n,nk,ni,nj->kij", weights, r, zeta, zeta, optimize=True)
 
 
 class ManyComponents:
@@ -49,7 +52,7 @@ class ManyComponents:
         X = np.column_stack([np.cos(t), np.sin(2.0 * t), 0.3 * t])
         X += 0.02 * generator.normal(size=X.shape)
         U = np.column_stack([X, *(X[:, i] ** 2 for i in range(n_features))])
-        self.Z = extended(U, np.sin(3.0 * t)[:, None] + 0.05 * generator.normal(size=(n, 2)))
+        self.zeta = extended(U, np.sin(3.0 * t)[:, None] + 0.05 * generator.normal(size=(n, 2)))
         self.weights = generator.uniform(0.2, 2.0, n)
         self.prior = Prior(
             concentration=5.0,
@@ -61,7 +64,7 @@ class ManyComponents:
             slope_scale=1.0,
         ).base_distribution(3, n_features, 2)
         labels = (t / 6.0 * n_components).astype(int)
-        self.statistics = assignment_statistics(self.Z, self.weights, labels, n_components)
+        self.statistics = assignment_statistics(self.zeta, self.weights, labels, n_components)
         self.posterior = self.prior.posterior(self.statistics, self.names)
 
     @property
@@ -69,7 +72,7 @@ class ManyComponents:
         return np.arange(len(self.statistics))
 
     def expected(self, rows=slice(None)):
-        return Expectation(self.Z[rows], self.weights[rows], 3)(self.posterior, self.names)
+        return Expectation(self.zeta[rows], self.weights[rows], 3)(self.posterior, self.names)
 
 
 def assert_same(found, expected):
@@ -84,14 +87,14 @@ def test_agrees_with_loops_over_samples_and_components(seed, m, d):
     region, regression = naive.region_and_regression([naive.random_component(generator, m, d)])
     prior = MixturePrior(NormalWishart(*region), MatrixNormalWishart(*regression), 2.5)
     X, Y = 2.0 * generator.normal(size=(15, m)), generator.normal(size=(15, d))
-    Z, weights = extended(X, Y), generator.uniform(0.2, 2.0, 15)
-    statistics = assignment_statistics(Z, weights, generator.integers(0, 3, 15), 3)
+    zeta, weights = extended(X, Y), generator.uniform(0.2, 2.0, 15)
+    statistics = assignment_statistics(zeta, weights, generator.integers(0, 3, 15), 3)
     posterior = prior.posterior(statistics, np.arange(3))
-    entropy, found = Expectation(Z, weights, m)(posterior, np.arange(3))
+    entropy, found = Expectation(zeta, weights, m)(posterior, np.arange(3))
 
     components = naive.components_of(posterior.region, posterior.regression)
     r = naive.responsibilities(components, naive.sticks(list(prior.counts(statistics)), 2.5), X, Y)
-    expected = np.einsum("n,nk,ni,nj->kij", weights, r, Z, Z)
+    expected = np.einsum("n,nk,ni,nj->kij", weights, r, zeta, zeta)
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-9)
     assert entropy == pytest.approx(-weights @ np.sum(xlogy(r, r), axis=1), rel=1e-7, abs=1e-7)
 
@@ -102,30 +105,30 @@ def test_agrees_with_loops_over_samples_and_components(seed, m, d):
 def test_leaving_components_out_changes_nothing_but_rounding(n, n_components, n_features):
     problem = ManyComponents(1, n_components=n_components, n_features=n_features)
     rows = slice(n)
-    expected = dense(problem.Z[rows], problem.weights[rows], problem.posterior)
+    expected = dense(problem.zeta[rows], problem.weights[rows], problem.posterior)
     assert_same(problem.expected(rows), expected)
 
 
 def test_samples_far_from_all_components_belong_to_the_least_unlikely():
     problem = ManyComponents(2)
-    problem.Z[::50, :3] *= 1e4
-    problem.Z[1::50, -2:] += 1e5
-    expected = dense(problem.Z, problem.weights, problem.posterior)
+    problem.zeta[::50, :3] *= 1e4
+    problem.zeta[1::50, -2:] += 1e5
+    expected = dense(problem.zeta, problem.weights, problem.posterior)
     entropy, statistics = problem.expected()
     # Distances of 1e12 know log rho to 1e-4.
     assert entropy == pytest.approx(expected[0], rel=1e-3)
     np.testing.assert_allclose(statistics, expected[1], rtol=1e-3, atol=1e-3)
-    total = np.einsum("n,ni,nj->ij", problem.weights, problem.Z, problem.Z)
+    total = np.einsum("n,ni,nj->ij", problem.weights, problem.zeta, problem.zeta)
     np.testing.assert_allclose(statistics.sum(axis=0), total, rtol=1e-12)
 
 
 def test_components_far_from_all_samples_get_nothing():
     problem = ManyComponents(3)
-    near = problem.Z[:, 0] > 0.5
+    near = problem.zeta[:, 0] > 0.5
     _, statistics = problem.expected(near)
     counts, expected = (
         statistics[:, 3, 3],
-        dense(problem.Z[near], problem.weights[near], problem.posterior)[1][:, 3, 3],
+        dense(problem.zeta[near], problem.weights[near], problem.posterior)[1][:, 3, 3],
     )
     np.testing.assert_allclose(counts, expected, rtol=1e-9, atol=1e-15)
     assert np.any(counts == 0.0) and np.any(counts > 1.0)
@@ -133,14 +136,14 @@ def test_components_far_from_all_samples_get_nothing():
 
 def test_what_was_best_before_changes_nothing_but_rounding():
     problem = ManyComponents(4)
-    expectation = Expectation(problem.Z, problem.weights, 3)
+    expectation = Expectation(problem.zeta, problem.weights, 3)
     expectation(problem.posterior, problem.names + 7)
     # Others are now where those were, some have gone, and some are new.
     order = np.random.default_rng(4).permutation(problem.names)[:-2]
     posterior = problem.prior.posterior(problem.statistics[order], order)
     names = np.where(order % 5 == 0, order + 100, order + 7)
     for _ in range(2):
-        assert_same(expectation(posterior, names), dense(problem.Z, problem.weights, posterior))
+        assert_same(expectation(posterior, names), dense(problem.zeta, problem.weights, posterior))
 
 
 def test_samples_without_weight_change_nothing():
@@ -151,15 +154,15 @@ def test_samples_without_weight_change_nothing():
 
 
 def arguments_of(problem):
-    n, (K, p, _) = len(problem.Z), problem.statistics.shape
+    n, (K, p, _) = len(problem.zeta), problem.statistics.shape
     log_joint = problem.posterior.expected_log_joint()
-    return [problem.Z, problem.weights, *log_joint, np.empty((K, p, p)), np.full(n, -1), 4]
+    return [problem.zeta, problem.weights, *log_joint, np.empty((K, p, p)), np.full(n, -1), 4]
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e200])
 def test_what_is_no_number_or_overflows_is_no_number_in_the_statistics(value):
     problem = ManyComponents(5)
-    problem.Z[3, 1] = value
+    problem.zeta[3, 1] = value
     arguments = arguments_of(problem)
     expect(*arguments)
     assert not np.all(np.isfinite(arguments[5]))
@@ -171,9 +174,9 @@ def test_any_number_may_stand_for_what_was_best(best):
     arguments = arguments_of(problem)
     arguments[6][:] = best
     entropy = expect(*arguments)
-    assert_same((entropy, arguments[5]), dense(problem.Z, problem.weights, problem.posterior))
+    assert_same((entropy, arguments[5]), dense(problem.zeta, problem.weights, problem.posterior))
     np.testing.assert_array_equal(
-        arguments[6], np.argmax(log_joint(problem.Z, problem.posterior), axis=1)
+        arguments[6], np.argmax(log_joint(problem.zeta, problem.posterior), axis=1)
     )
 
 

@@ -194,10 +194,10 @@ def test_with_one_component_the_bound_is_the_evidence_of_its_labels():
 def test_result_is_sorted_and_holds_every_sample():
     problem = Problem(9, n_components=4)
     result = problem.inferred(max_iterations=5)
-    counts = result.scatter[:, 2, 2]
+    counts = result.statistics[:, 2, 2]
     assert np.all(np.diff(counts) <= 0.0)
     total = problem.previous.sum(axis=0) + (problem.weights * problem.Z.T) @ problem.Z
-    np.testing.assert_allclose(result.scatter.sum(axis=0), total, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(result.statistics.sum(axis=0), total, rtol=1e-9, atol=1e-9)
 
 
 def test_callback_hears_each_iteration_and_may_stop_the_work():

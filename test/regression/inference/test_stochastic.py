@@ -82,7 +82,7 @@ def test_whole_steps_over_all_samples_are_iterations_of_batch_inference(seed, kn
     whole = WholeSteps(n_passes, tolerance=1e-13, fit_scales=False, batch_size=10**6)
     found, expected = problem.learn(whole), problem.learn(batch(n_passes))
     np.testing.assert_allclose(found.lower_bounds, expected.lower_bounds, rtol=1e-9, atol=1e-7)
-    np.testing.assert_allclose(found.scatter, expected.scatter, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(found.statistics, expected.statistics, rtol=1e-6, atol=1e-7)
 
 
 def test_steps_over_minibatches_are_not_whole():
@@ -96,7 +96,7 @@ def test_one_minibatch_of_all_samples_is_batch_inference():
     problem = Problem(1)
     found, expected = (problem.learn(i) for i in (minibatches(4, 10**6, 5.0), batch(4)))
     np.testing.assert_allclose(found.lower_bounds, expected.lower_bounds, rtol=1e-9)
-    np.testing.assert_allclose(found.scatter, expected.scatter, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(found.statistics, expected.statistics, rtol=1e-6, atol=1e-7)
 
 
 def test_minibatches_are_drawn_at_random():
@@ -112,8 +112,8 @@ def test_each_sample_is_counted_once_in_the_end(seed, batch_size, known, fit_sca
     problem = Problem(seed, with_previous=known)
     result = problem.learn(minibatches(3, batch_size, 1.0, fit_scales=fit_scales))
     total = problem.previous.sum(axis=0) + (problem.weights * problem.Z.T) @ problem.Z
-    np.testing.assert_allclose(result.scatter.sum(axis=0), total, rtol=1e-6, atol=1e-5)
-    counts = PRIOR.counts(result.scatter)
+    np.testing.assert_allclose(result.statistics.sum(axis=0), total, rtol=1e-6, atol=1e-5)
+    counts = PRIOR.counts(result.statistics)
     assert np.all(np.diff(counts) <= 0.0)
 
 

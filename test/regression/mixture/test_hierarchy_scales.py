@@ -31,16 +31,16 @@ def test_refitting_the_scales_never_lowers_their_evidence(
         noise_strength=generator.uniform(0.5, 20.0),
         slope_scale=slope,
     ).base_distribution(m, 1, d)
-    guess = HierarchicalPrior(base.region, base.regression, 1.0, 1.0, (spread / upper) ** 2)
+    stated = HierarchicalPrior(base.region, base.regression, 1.0, 1.0, (spread / upper) ** 2)
     problem = Problem(seed, m, d, 1, groups=generator.integers(0, 3, 5), n=12)
-    prior = guess
+    prior = stated
     values = []
     for _ in range(6):
         values.append(
-            prior.log_evidence(problem.scatter, problem.groups) + prior.log_prior_of_scales(guess)
+            prior.log_evidence(problem.scatter, problem.groups) + prior.log_prior_of_scales(stated)
         )
         posterior = prior.posterior(problem.scatter, problem.groups)
-        prior = prior.refitted(guess, posterior)
+        prior = prior.refitted(stated, posterior)
     assert np.all(np.diff(values) >= -1e-9 * np.maximum(np.abs(values[1:]), 1.0))
 
 

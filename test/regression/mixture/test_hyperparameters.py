@@ -48,20 +48,20 @@ def random_statistics(generator, m, d, n_components, n_features=0):
     return scatter[np.argsort(-scatter[:, m + n_features, m + n_features])]
 
 
-def objective(prior, guess, scatter):
-    return prior.log_evidence(scatter, np.arange(len(scatter))) + prior.log_prior_of_scales(guess)
+def objective(prior, stated, scatter):
+    return prior.log_evidence(scatter, np.arange(len(scatter))) + prior.log_prior_of_scales(stated)
 
 
 @settings(max_examples=50)
 @given(st.floats(0.5, 50.0), st.integers(1, 300), st.floats(0.0, 1e6), st.floats(1e-3, 1e3))
-def test_most_probable_scale_has_the_highest_objective(size, n_draws, distances, guess):
+def test_most_probable_scale_has_the_highest_objective(size, n_draws, distances, stated):
     def negative(log_scale):
         scale = np.exp(log_scale)
         value = 0.5 * (n_draws * size * log_scale - scale * distances)
-        return -value - log_scale_prior(size, scale, guess)
+        return -value - log_scale_prior(size, scale, stated)
 
-    found = np.log(most_probable_scale(size, n_draws, distances, guess))
-    lowest, highest = np.log(SMALLEST_SHARE * guess), np.log(1e3 * guess)
+    found = np.log(most_probable_scale(size, n_draws, distances, stated))
+    lowest, highest = np.log(SMALLEST_SHARE * stated), np.log(1e3 * stated)
     best = minimize_scalar(negative, bounds=(lowest, highest), options={"xatol": 1e-10})
     assert lowest - 1e-9 <= found
     assert negative(found) <= best.fun + 1e-9 * max(1.0, abs(best.fun))
@@ -69,10 +69,10 @@ def test_most_probable_scale_has_the_highest_objective(size, n_draws, distances,
 
 
 def test_scales_as_stated_have_the_highest_prior_of_all():
-    guess = np.array([0.3, 2.0])
-    assert log_scale_prior(3.0, guess, guess) == 0.0
+    stated = np.array([0.3, 2.0])
+    assert log_scale_prior(3.0, stated, stated) == 0.0
     for factors in ([0.5, 1.0], [1.0, 2.0], [1.1, 0.9]):
-        assert log_scale_prior(3.0, guess * factors, guess) < 0.0
+        assert log_scale_prior(3.0, stated * factors, stated) < 0.0
 
 
 def test_many_draws_outweigh_the_stated_scale_and_none_leave_it():
@@ -86,12 +86,12 @@ def test_many_draws_outweigh_the_stated_scale_and_none_leave_it():
 @given(SEEDS, st.integers(1, 3), st.integers(1, 2), st.integers(1, 5), st.integers(0, 2))
 def test_refitting_never_lowers_evidence_and_prior_of_scales(seed, m, d, n_components, n_features):
     generator = np.random.default_rng(seed)
-    guess = prior = random_prior(generator, m, d, n_features)
+    stated = prior = random_prior(generator, m, d, n_features)
     scatter = random_statistics(generator, m, d, n_components, n_features)
-    values = [objective(prior, guess, scatter)]
+    values = [objective(prior, stated, scatter)]
     for _ in range(8):
-        prior = prior.refitted(guess, prior.posterior(scatter, np.arange(n_components)))
-        values.append(objective(prior, guess, scatter))
+        prior = prior.refitted(stated, prior.posterior(scatter, np.arange(n_components)))
+        values.append(objective(prior, stated, scatter))
     assert np.all(np.diff(values) >= -1e-9 * np.abs(values[1:]))
     assert values[-1] > values[0]
 
@@ -120,17 +120,17 @@ def scales_of(prior):
 @pytest.mark.parametrize(("m", "d"), [(1, 1), (2, 2)])
 def test_refitting_ends_where_evidence_and_prior_of_scales_are_highest(m, d):
     generator = np.random.default_rng(m)
-    guess = prior = random_prior(generator, m, d)
+    stated = prior = random_prior(generator, m, d)
     scatter = random_statistics(generator, m, d, 4)
     for _ in range(1500):
-        prior = prior.refitted(guess, prior.posterior(scatter, np.arange(4)))
+        prior = prior.refitted(stated, prior.posterior(scatter, np.arange(4)))
     best = minimize(
-        lambda log_scales: -objective(with_scales(guess, log_scales), guess, scatter),
-        np.log(scales_of(guess)),
+        lambda log_scales: -objective(with_scales(stated, log_scales), stated, scatter),
+        np.log(scales_of(stated)),
         method="BFGS",
     )
     np.testing.assert_allclose(scales_of(prior), np.exp(best.x), rtol=1e-3)
-    assert objective(prior, guess, scatter) == pytest.approx(-best.fun, abs=1e-6)
+    assert objective(prior, stated, scatter) == pytest.approx(-best.fun, abs=1e-6)
 
 
 def test_refitting_leaves_the_given_prior_and_what_is_no_scale_as_it_was():
@@ -153,17 +153,17 @@ def test_refitting_leaves_the_given_prior_and_what_is_no_scale_as_it_was():
 @given(SEEDS, st.integers(1, 8))
 def test_refitting_the_concentration_leads_to_the_highest_objective(seed, n_components):
     generator = np.random.default_rng(seed)
-    guess = random_prior(generator, 1, 1)
+    stated = random_prior(generator, 1, 1)
     scatter = random_statistics(generator, 1, 1, n_components)
     groups = np.arange(len(scatter))
-    prior = guess
-    values = [objective(prior, guess, scatter)]
+    prior = stated
+    values = [objective(prior, stated, scatter)]
     for _ in range(400):
-        prior = prior.with_concentration_refitted(guess, scatter, groups)
-        values.append(objective(prior, guess, scatter))
+        prior = prior.with_concentration_refitted(stated, scatter, groups)
+        values.append(objective(prior, stated, scatter))
     assert np.all(np.diff(values) >= -1e-9 * np.abs(values[1:]))
     best = minimize_scalar(
-        lambda log: -objective(replace(guess, concentration=np.exp(log)), guess, scatter),
+        lambda log: -objective(replace(stated, concentration=np.exp(log)), stated, scatter),
         bounds=(-8.0, 8.0),
         options={"xatol": 1e-8},
     )
