@@ -25,7 +25,6 @@ __all__ = ["FROM_ROS", "PublishedArm", "of_joints"]
 FROM_ROS = "robot_description"
 """Value of the parameter ``robot``, and name of the parameter and the topic."""
 
-# As robot_state_publisher offers it: the last one, for whoever comes later.
 # Time to wait for the topic, and between two looks, s.
 _TIMEOUT = 5.0
 _PAUSE = 0.02
