@@ -98,6 +98,7 @@ def fit_files(
     if start is None:
         X, Y, weights = _sketch(files, mapper)
         known, points = learner.prepared(X, Y, weights)
+        known = _of_sketch(known, len(X) / sum(file.n_rows for file in files))
     else:
         known = _of_more_files(start, files, mapper)
     # Files of this fit alone, as others may learn from the same ones meanwhile.
@@ -174,6 +175,14 @@ def _sketch(
     parts = mapper.map(_some_rows, list(zip(files, first, strict=True)), every)
     X, Y, weights = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     return X, Y, weights
+
+
+def _of_sketch(known: Knowledge, share: float) -> Knowledge:
+    """Inflate the spread by as many residuals as are of rows that the global model has learned."""
+    spread = known.transforms.spread
+    components = 1.0 + share * (spread.components - 1.0)
+    spread = replace(spread, components=components)
+    return replace(known, transforms=replace(known.transforms, spread=spread))
 
 
 def _some_rows(

@@ -67,7 +67,9 @@ class Learner:
         """Learn samples X (n, m), Y (n, d) of these weights (n,) from nothing: batch learning."""
         inference, spread = self._found_on_held_out(X, Y, weights)
         nothing, zeta = self.prepared(X, Y, weights)
-        transforms = replace(nothing.transforms, spread=spread)
+        transforms = nothing.transforms
+        if spread is not None:
+            transforms = replace(transforms, spread=spread)
         learner = replace(self, inference=inference)
         result = learner._infer(zeta, weights, nothing, nothing.prior, callback)
         return _known(result, len(X), transforms), result
@@ -93,7 +95,7 @@ class Learner:
         outputs = Standardizer.from_data(
             residual, weights, location, scaling.output_scale, "output"
         )
-        transforms = replace(transforms, outputs=outputs)
+        transforms = replace(transforms, outputs=outputs, spread=transforms.inflated(X, weights))
         zeta = extended(transforms, X, residual)
         p, m, d = zeta.shape[1], X.shape[1], Y.shape[1]
         prior = self.prior.base_distribution(m, p - d - m - 1, d)
@@ -191,7 +193,7 @@ class Learner:
 
     def _found_on_held_out(
         self, X: FloatArray, Y: FloatArray, weights: FloatArray
-    ) -> tuple[Inference, SpreadFactors]:
+    ) -> tuple[Inference, SpreadFactors | None]:
         """
         Find what samples tell that a trial model has not learned.
 
@@ -203,12 +205,12 @@ class Learner:
             prior expects of it, and in 21 dimensions it prefers wide ones where narrow ones
             predict better.
         spread
-            Factors of that trial model.
+            Factors of that trial model; None if too few are held out to tell.
         """
         variants = self.inference.variants()
         held_out = held_out_rows(X.shape[0], self.calibration_share)
         if np.sum(held_out) < MIN_SAMPLES:
-            return variants[0], SpreadFactors()
+            return variants[0], None
         nothing, zeta = self.prepared(X[~held_out], Y[~held_out], weights[~held_out])
         trials = []
         for inference in variants:

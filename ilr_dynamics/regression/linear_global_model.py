@@ -27,6 +27,8 @@ SLOPE_PRECISION = 1e-2
 NOISE_STRENGTH = 2.0
 # Rows whose regressors are in memory at a time.
 BLOCK_ROWS = 4096
+# A sample far from all others has a leverage of nearly 1, and is not to speak for these.
+MOST_LEVERAGE = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +95,22 @@ class LinearGlobalModel(GlobalModel):
             self.outputs.inverse_transform(U @ self._posterior.mean[0].T),
             1.0 + np.einsum("ni,ij,nj->n", U, covariance, U, optimize=True),
         )
+
+    def residual_inflation(self, X: FloatArray, weights: FloatArray) -> float:
+        """
+        Mean of 1 / (1 - h), h = w u' L^-1 u the leverage of each sample.
+
+        What is left of a sample is 1 - h of what would be without having learned it. `predict`
+        does not need this: its noise has fewer degrees of freedom for it.
+        """
+        covariance = self._posterior.slope_covariance[0]
+        kept = 0.0
+        for start in range(0, len(X), BLOCK_ROWS):
+            rows = slice(start, start + BLOCK_ROWS)
+            U = self._regressors(X[rows])
+            leverage = weights[rows] * np.sum(U @ covariance * U, axis=1)
+            kept += float(np.sum(1.0 / (1.0 - np.minimum(leverage, MOST_LEVERAGE))))
+        return kept / len(X)
 
     @property
     def noise_shape(self) -> FloatArray:

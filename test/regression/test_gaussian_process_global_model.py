@@ -186,6 +186,21 @@ def test_a_mixture_learns_its_residual_and_comes_back_from_a_file(model_class, t
     assert loaded.global_model.inducing is None
 
 
+@pytest.mark.parametrize("model_class", [ILR, HILR])
+def test_intervals_cover_new_samples_though_the_process_has_learned_the_others(model_class):
+    """It leaves little of samples that it has as many inducing inputs as for."""
+    random = np.random.default_rng(7)
+    X = random.uniform(-1.5, 1.5, size=(900, 5))
+    Y = np.column_stack([np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2], np.cos(X[:, 3] - X[:, 4])])
+    Y += 0.05 * random.normal(size=Y.shape)
+    model = model_class(10, global_model=GaussianProcessGlobalModel(), random_state=0)
+    model.fit(X[:450], Y[:450])
+    assert model.spread_factors_.components > 1.2
+    lower, upper = model.predict_interval(X[450:], 0.9)
+    inside = np.mean((lower < Y[450:]) & (Y[450:] < upper), axis=0)
+    np.testing.assert_allclose(inside, 0.9, atol=0.06)
+
+
 def test_outputs_are_learned_where_the_global_model_is_a_line_unless_told_otherwise():
     X, Y = samples(100)
     linear = LinearGlobalModel()

@@ -81,3 +81,20 @@ def test_scales_that_are_not_positive_are_refused(informed):
     arrays["input_scale"] = np.array([1.0, 0.0])
     with pytest.raises(ValueError, match="input_scale of a linear model must be positive"):
         LinearGlobalModel.from_arrays(arrays)
+
+
+def test_what_is_left_of_learned_samples_is_inflated_to_what_is_left_of_new_ones():
+    X, Y = samples(12)
+    weights = np.linspace(0.2, 1.0, 12)
+    known = LinearGlobalModel().scaled_to(X, Y, weights)
+    learned = known.with_sums(X, Y, weights)
+    ratios = []
+    for row in range(12):
+        others = np.arange(12) != row
+        without = known.with_sums(X[others], Y[others], weights[others])
+        left = [Y[row] - model.expected(X[row : row + 1])[0] for model in (without, learned)]
+        ratios.append(left[0] / left[1])
+    np.testing.assert_allclose(np.ptp(ratios, axis=1), 0.0, atol=1e-6)
+    expected = np.mean(ratios)
+    assert expected > 1.2
+    np.testing.assert_allclose(learned.residual_inflation(X, weights), expected, rtol=1e-6)

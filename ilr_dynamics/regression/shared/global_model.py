@@ -191,6 +191,15 @@ class GlobalModel(ABC):
         _check_values("expected", expected, Y.shape)
         return self.informative_share(X) * (Y - expected)
 
+    def residual_inflation(self, X: FloatArray, weights: FloatArray) -> float:
+        """
+        How much larger what is left of new samples is than of X (n, m), which it has learned.
+
+        A factor, at least 1, on standard deviations, with the weights (n,) that it learned them
+        with. 1 of a model with few parameters for many samples.
+        """
+        return 1.0
+
 
 def check_global_model(value: object) -> GlobalModel | None:
     """Return `value` if it is a global model or None, else InvalidParameterError."""

@@ -51,6 +51,13 @@ class Transforms:
         assert self.global_model is not None
         return self.global_model.residual(X, Y)
 
+    def inflated(self, X: FloatArray, weights: FloatArray) -> SpreadFactors:
+        """Spread with which residuals of samples X (n, m), that were learned, are those of new."""
+        if self.global_model is None or not self.learn_residual:
+            return self.spread
+        factor = self.global_model.residual_inflation(X, weights)
+        return replace(self.spread, components=factor * self.spread.components)
+
     def origin(self, expected: FloatArray | None) -> FloatArray:
         """
         Outputs (n, d) or (d,), in physical units, where those of the mixture are zero.
