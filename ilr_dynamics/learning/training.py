@@ -52,6 +52,8 @@ class Training:
         Recordings to learn, in order.
     learned : dict of str to LearnedRecording
         Recordings that this training had learned before it was interrupted, by URI.
+    newest : LearningReport
+        Report on the last of these.
     notes : tuple of str
         What a person should know: what is left out, and where the training goes on.
     unfinished : Unfinished
@@ -62,6 +64,7 @@ class Training:
     components_before: int
     candidates: tuple[Candidate, ...]
     learned: dict[str, LearnedRecording]
+    newest: LearningReport
     notes: tuple[str, ...]
     unfinished: Unfinished
 
@@ -171,13 +174,13 @@ def prepare_training(
         if digest in again
     ]
     unfinished = Unfinished(folder, settings, patterns, snapshot, accept_worse)
-    model = unfinished.load() if goes_on else None
+    model, newest = (unfinished.load() if goes_on else None) or (None, LearningReport())
     so_far = {} if model is None else learned_recordings(model.metadata_)
     new = {d: entry for d, entry in so_far.items() if _is_new(entry, before.get(d))}
     gone = [entry.path for digest, entry in new.items() if digest not in recordings]
     if gone:
         notes.append(f"begins anew: it had learned {', '.join(gone)}, which changed or is gone")
-        model, new = None, {}
+        model, new, newest = None, {}, LearningReport()
     elif new:
         count = f"{len(new)} of {len(recordings) - len(old)}"
         notes.append(f"goes on after what it had learned, {count}: {unfinished.path}")
@@ -188,6 +191,7 @@ def prepare_training(
         components_before=0 if known is None else known.n_active_,
         candidates=tuple(inspect_candidates(left, settings, former, progress)),
         learned={recordings[digest]: entry for digest, entry in new.items()},
+        newest=newest,
         notes=tuple(notes),
         unfinished=unfinished,
     )
@@ -273,7 +277,7 @@ def learn_recordings(
         )
         model.metadata_ = remember(model.metadata_, candidate.digest, learned)
         if number < len(training.candidates):
-            training.unfinished.save(model)
+            training.unfinished.save(model, report)
     assert model is not None
     return model, _united(training, model, reports, gains)
 
@@ -294,23 +298,24 @@ def _united(
     gains: dict[str, float | None],
 ) -> LearningReport:
     """One report on several recordings."""
-    newest = reports[-1] if reports else LearningReport()
+    # If nothing was left to learn, what was said before the interruption holds.
+    told = reports or [training.newest]
     earlier = training.learned.values()
     rejected = Counter[str]()
     for counts in [*(e.rejected for e in earlier), *(part.rejected for part in reports)]:
         rejected.update(counts)
     return replace(
-        newest,
+        told[-1],
         components_before=training.components_before,
         components_after=model.n_active_,
         samples_total=model.n_samples_,
         samples_used=sum(part.samples_used for part in reports) + sum(e.samples for e in earlier),
         rejected=dict(rejected),
         gains=gains,
-        change=_changes(training, reports),
-        implausible=next((part.implausible for part in reports if part.implausible), ""),
-        unsettled="; ".join(dict.fromkeys(part.unsettled for part in reports if part.unsettled)),
-        learning_time=sum(part.learning_time for part in reports),
+        change=_changes(training, told),
+        implausible=next((part.implausible for part in told if part.implausible), ""),
+        unsettled="; ".join(dict.fromkeys(part.unsettled for part in told if part.unsettled)),
+        learning_time=sum(part.learning_time for part in told),
         findings=training.findings,
         notes=list(training.notes),
     )

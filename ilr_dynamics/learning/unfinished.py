@@ -7,16 +7,24 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
-from ilr_dynamics.exceptions import SnapshotError
-from ilr_dynamics.learning.settings import LearningSettings, load_compatible_snapshot
+from ilr_dynamics.exceptions import InvalidParameterError, SnapshotError
+from ilr_dynamics.learning.report import LearningReport
+from ilr_dynamics.learning.settings import (
+    LearningSettings,
+    from_fields,
+    load_compatible_snapshot,
+)
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 
 __all__ = ["Unfinished"]
 
 # Settings of a request that say nothing about the model.
 OF_ACCESS = ("directories", "limits")
+# Name of the metadata with the report on the newest recording.
+NEWEST = "newest_report"
 N_DIGITS = 12
 
 
@@ -65,19 +73,40 @@ class Unfinished:
         self.path = folder / f"unfinished-{digest.hexdigest()[:N_DIGITS]}.npz"
         self._settings = settings
 
-    def load(self) -> MixtureRegressor | None:
-        """Return the model; None if there is none that can be used."""
+    def load(self) -> tuple[MixtureRegressor, LearningReport] | None:
+        """Return the model and the report on its newest recording; None without a usable file."""
         if not self.path.exists():
             return None
         try:
-            return load_compatible_snapshot(self.path, self._settings)
+            model = load_compatible_snapshot(self.path, self._settings)
+            metadata = dict(model.metadata_)
+            report = self._report(metadata.pop(NEWEST, None))
         except SnapshotError:
             return None
+        model.metadata_ = metadata
+        return model, report
 
-    def save(self, model: MixtureRegressor) -> None:
-        """Keep a model in place of the one before, in one step; raise SnapshotError if not."""
-        model.save(self.path)
+    def save(self, model: MixtureRegressor, newest: LearningReport) -> None:
+        """
+        Keep a model, and the report on its newest recording, in place of the one before.
+
+        Raises
+        ------
+        SnapshotError
+            If the file cannot be written; the one before is left then.
+        """
+        model.save(self.path, {**model.metadata_, NEWEST: asdict(newest)})
 
     def remove(self) -> None:
         """Remove the file, if there is one: the training is finished."""
         self.path.unlink(missing_ok=True)
+
+    def _report(self, values: object) -> LearningReport:
+        try:
+            report = from_fields(LearningReport, dict(values))  # type: ignore[call-overload]
+            complete = len(report.error_after) == len(self._settings.joint_names)
+        except (TypeError, ValueError, InvalidParameterError) as error:
+            raise SnapshotError(f"it has no report on its newest recording: {error}") from error
+        if not complete:
+            raise SnapshotError(f"it has errors {report.error_after}; expected one of each joint")
+        return report

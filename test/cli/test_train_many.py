@@ -101,8 +101,8 @@ from ilr_dynamics.learning.unfinished import Unfinished
 
 save = Unfinished.save
 
-def save_and_end(self, model):
-    save(self, model)
+def save_and_end(self, model, newest):
+    save(self, model, newest)
     if len(model.metadata_["learned"]) == 2:
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -121,6 +121,16 @@ def test_a_training_that_was_killed_goes_on_without_loss(runs, tmp_path, capsys)
     assert done.returncode == -signal.SIGKILL
     (left,) = folder.iterdir()
     assert left.name.startswith("unfinished-")
+    kept = shutil.copy(left, tmp_path)
+    # The last one is no more: nothing is left to learn, and all that was learned is told.
+    (runs / "week2").rename(tmp_path / "week2")
+    assert learn_to(folder / "model.npz", runs) == 0
+    shown, lines = capsys.readouterr()
+    assert "train: goes on after what it had learned, 2 of 2:" in lines
+    assert re.search(r"\nj1( +\d\S+){2} *\nj2( +\d\S+){2}", shown)
+    assert [path.name for path in folder.iterdir()] == ["model.npz"]
+    shutil.copy(kept, left)
+    (tmp_path / "week2").rename(runs / "week2")
     assert learn_to(folder / "model.npz", runs) == 0
     shown, lines = capsys.readouterr()
     assert re.search(r"train: goes on after what it had learned, 2 of 3: .*unfinished-", lines)

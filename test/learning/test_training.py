@@ -289,8 +289,7 @@ def test_an_interrupted_training_knows_what_it_has_learned_again(
     patterns = [str(runs / "run1"), str(runs / "run10")]
     training = prepare_training(patterns, small_settings, changed, tmp_path)
     halfway = replace(training, candidates=training.candidates[:1])
-    model, _ = learn_recordings(halfway, small_settings)
-    training.unfinished.save(model)
+    training.unfinished.save(*learn_recordings(halfway, small_settings))
     rest = prepare_training(patterns, small_settings, changed, tmp_path)
     assert [c.uri for c in rest.candidates] == [str(runs / "run10")]
     assert list(rest.learned) == [str(runs / "run1")]
@@ -416,6 +415,8 @@ def test_the_service_stops_at_the_recording_that_makes_the_model_worse(
     result = run_job(UpdateJob(str(runs), str(out), arm_settings), ignore_progress)
     assert "goes on after what it had learned, 1 of 1" in result.notes[0]
     assert result.samples_total == result.samples_used > 700
+    # Nothing was left to learn: what had been said of the last one is said again.
+    assert len(result.error_after) == 2 and result.learning_time > 0.0
     assert list(result.gains) == [str(runs / "run1")]
     assert not list(out.glob("unfinished-*"))
 
