@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ilr_dynamics.exceptions import LearnerError
+from ilr_dynamics.exceptions import LearnerError, SnapshotError
 from ilr_dynamics.learning.candidate import (
     Candidate,
     digest_of,
@@ -174,7 +174,11 @@ def prepare_training(
         if digest in again
     ]
     unfinished = Unfinished(folder, settings, patterns, snapshot, accept_worse)
-    model, newest = (unfinished.load() if goes_on else None) or (None, LearningReport())
+    model, newest = None, LearningReport()
+    try:
+        model, newest = (unfinished.load() if goes_on else None) or (model, newest)
+    except SnapshotError as error:
+        notes.append(f"begins anew: what it had learned cannot be used ({error})")
     so_far = {} if model is None else learned_recordings(model.metadata_)
     new = {d: entry for d, entry in so_far.items() if _is_new(entry, before.get(d))}
     gone = [entry.path for digest, entry in new.items() if digest not in recordings]

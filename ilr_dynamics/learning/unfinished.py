@@ -74,15 +74,19 @@ class Unfinished:
         self._settings = settings
 
     def load(self) -> tuple[MixtureRegressor, LearningReport] | None:
-        """Return the model and the report on its newest recording; None without a usable file."""
+        """
+        Return the model and the report on its newest recording; None if there is no file.
+
+        Raises
+        ------
+        SnapshotError
+            If the file cannot be used.
+        """
         if not self.path.exists():
             return None
-        try:
-            model = load_compatible_snapshot(self.path, self._settings)
-            metadata = dict(model.metadata_)
-            report = self._report(metadata.pop(NEWEST, None))
-        except SnapshotError:
-            return None
+        model = load_compatible_snapshot(self.path, self._settings)
+        metadata = dict(model.metadata_)
+        report = self._report(metadata.pop(NEWEST, None))
         model.metadata_ = metadata
         return model, report
 
@@ -106,7 +110,11 @@ class Unfinished:
             report = from_fields(LearningReport, dict(values))  # type: ignore[call-overload]
             complete = len(report.error_after) == len(self._settings.joint_names)
         except (TypeError, ValueError, InvalidParameterError) as error:
-            raise SnapshotError(f"it has no report on its newest recording: {error}") from error
+            raise SnapshotError(
+                f"the snapshot {self.path} has no report on its newest recording: {error}"
+            ) from error
         if not complete:
-            raise SnapshotError(f"it has errors {report.error_after}; expected one of each joint")
+            raise SnapshotError(
+                f"the snapshot {self.path} has errors {report.error_after}; expected one a joint"
+            )
         return report

@@ -206,7 +206,11 @@ def test_another_training_does_not_go_on_with_it(runs, train, small_settings, tm
         training = prepare_training(patterns, chosen, snapshot_of, tmp_path, **options)
         assert (training.learned, training.notes, len(training.candidates)) == ({}, (), 3)
     kept.write_bytes(kept.read_bytes()[:-100])
-    assert len(prepare_training([str(runs)], small_settings, None, tmp_path).candidates) == 3
+    training = prepare_training([str(runs)], small_settings, None, tmp_path)
+    assert (training.model, training.learned, len(training.candidates)) == (None, {}, 3)
+    (note,) = training.notes
+    assert note.startswith("begins anew: what it had learned cannot be used (")
+    assert str(kept) in note
 
 
 def test_a_training_goes_on_on_a_copy_of_its_old_model(runs, train, small_settings, tmp_path):
