@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from ilr_dynamics.exceptions import InvalidParameterError, SnapshotError
@@ -25,6 +26,9 @@ __all__ = ["Unfinished"]
 OF_ACCESS = ("directories", "limits")
 # Name of the metadata with the report on the newest recording.
 NEWEST = "newest_report"
+# Name of the metadata with what it was learned with and its name does not tell, so that a person is
+# told why it cannot be used.
+LEARNED_WITH = "learned_with"
 N_DIGITS = 12
 
 
@@ -51,6 +55,8 @@ class Unfinished:
     ------
     SnapshotError
         If the old model cannot be read.
+    RobotDescriptionError
+        If the description of the arm cannot be loaded.
     """
 
     def __init__(
@@ -72,6 +78,11 @@ class Unfinished:
                 raise SnapshotError(f"the snapshot {snapshot} cannot be read: {error}") from error
         self.path = folder / f"unfinished-{digest.hexdigest()[:N_DIGITS]}.npz"
         self._settings = settings
+        self._learned_with = {"package ilr_dynamics": _version()}
+        if settings.robot is not None:
+            description = settings.arm().urdf_path
+            content = hashlib.sha256(description.read_bytes()).hexdigest()
+            self._learned_with[f"description {description}"] = content
 
     def load(self) -> tuple[MixtureRegressor, LearningReport] | None:
         """
@@ -86,6 +97,13 @@ class Unfinished:
             return None
         model = load_compatible_snapshot(self.path, self._settings)
         metadata = dict(model.metadata_)
+        before = metadata.pop(LEARNED_WITH, None)
+        for what, expected in self._learned_with.items():
+            if not isinstance(before, dict) or before.get(what) != expected:
+                raise SnapshotError(
+                    f"the {what} has changed since the snapshot {self.path} was learned; expected "
+                    "the same"
+                )
         report = self._report(metadata.pop(NEWEST, None))
         model.metadata_ = metadata
         return model, report
@@ -99,7 +117,8 @@ class Unfinished:
         SnapshotError
             If the file cannot be written; the one before is left then.
         """
-        model.save(self.path, {**model.metadata_, NEWEST: asdict(newest)})
+        kept = {NEWEST: asdict(newest), LEARNED_WITH: self._learned_with}
+        model.save(self.path, {**model.metadata_, **kept})
 
     def remove(self) -> None:
         """Remove the file, if there is one: the training is finished."""
@@ -118,3 +137,11 @@ class Unfinished:
                 f"the snapshot {self.path} has errors {report.error_after}; expected one a joint"
             )
         return report
+
+
+def _version() -> str:
+    """Version of this package; empty where it is not installed."""
+    try:
+        return version("ilr_dynamics")
+    except PackageNotFoundError:
+        return ""

@@ -30,8 +30,10 @@ from ilr_dynamics.learning.learned_recording import (
     learned_recordings,
 )
 from ilr_dynamics.learning.training import learn_recordings, prepare_training
+from ilr_dynamics.learning.unfinished import Unfinished
 from ilr_dynamics.learning.worker import run_job
 from ilr_dynamics.regression import load_snapshot
+from ilr_dynamics.robot.description import DESCRIPTION_FOLDER
 
 AMPLITUDES = {"run1": 0.4, "run2": 0.8, "run10": 0.4001}
 
@@ -211,6 +213,31 @@ def test_another_training_does_not_go_on_with_it(runs, train, small_settings, tm
     (note,) = training.notes
     assert note.startswith("begins anew: what it had learned cannot be used (")
     assert str(kept) in note
+
+
+def test_a_training_begins_anew_with_another_description_or_package(
+    uninterrupted, small_settings, tmp_path
+):
+    model, report = uninterrupted
+    urdf = shutil.copy(DESCRIPTION_FOLDER / "wam4.urdf", tmp_path / "arm.urdf")
+    arm = replace(small_settings, robot=str(urdf))
+
+    def unfinished():
+        return Unfinished(tmp_path, arm, ["runs"], None, False)
+
+    unfinished().save(model, report)
+    again, told = unfinished().load()
+    assert (again.metadata_, told) == (model.metadata_, report)
+    urdf.write_text(urdf.read_text().replace("<inertial>", "<inertial> ", 1))
+    with pytest.raises(SnapshotError, match=r"description .*arm\.urdf has changed since the"):
+        unfinished().load()
+    unfinished().save(model, report)
+    path = unfinished().path
+    kept = load_snapshot(path)
+    kept.metadata_["learned_with"]["package ilr_dynamics"] = "0.0.1"
+    kept.save(path)
+    with pytest.raises(SnapshotError, match=r"the package ilr_dynamics has changed since"):
+        unfinished().load()
 
 
 def test_a_training_goes_on_on_a_copy_of_its_old_model(runs, train, small_settings, tmp_path):
