@@ -24,7 +24,8 @@ from ilr_dynamics.exceptions import InvalidParameterError, LearnerError
 from ilr_dynamics.learning import LearningReport
 from ilr_dynamics.learning.cluster import open_cluster
 from ilr_dynamics.learning.joint_training import STOCHASTIC, learn_together
-from ilr_dynamics.learning.training import Training, learn_recordings, prepare_training
+from ilr_dynamics.learning.sequential_training import learn_recordings
+from ilr_dynamics.learning.training import Training, prepare_training
 from ilr_dynamics.regression.files.model_file import SNAPSHOT
 
 __all__ = ["main"]
@@ -110,13 +111,24 @@ def _train(arguments: Sequence[str] | None) -> None:
         training = _fit_ones(training, options.accept_worse, options.skip_bad)
         with ProgressBar() as progress:
             if cluster is None:
-                model, report = learn_recordings(training, settings, progress)
+                model, report = learn_recordings(
+                    training, settings, progress, skip_bad=options.skip_bad
+                )
             else:
                 inference = STOCHASTIC if options.stochastic else None
                 with cluster.samples_folder(output.parent) as folder:
                     model, report = learn_together(
-                        training, settings, cluster, folder, progress, inference
+                        training,
+                        settings,
+                        cluster,
+                        folder,
+                        progress,
+                        inference,
+                        skip_bad=options.skip_bad,
                     )
+    # Of recordings that were left out after all had been inspected.
+    for note in report.notes[len(training.notes) :]:
+        print(f"train: {note}", file=sys.stderr)
     if report.unsettled:
         print(f"train: {report.unsettled}", file=sys.stderr)
     model.save(output)
@@ -163,6 +175,7 @@ def _recordings_table(training: Training, report: LearningReport) -> str:
     """What came of each recording, those before an interruption included."""
     counts = {uri: (entry.samples, entry.rejected) for uri, entry in training.learned.items()}
     counts |= {c.uri: (c.n_samples, c.rejected) for c in training.candidates}
+    counts = {uri: count for uri, count in counts.items() if uri in report.gains}
     reasons = sorted({reason for _, rejected in counts.values() for reason in rejected})
     rows = []
     for uri, (n_samples, rejected) in counts.items():

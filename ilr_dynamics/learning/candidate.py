@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -59,13 +60,8 @@ class Candidate:
 def digest_of(uri: str, settings: LearningSettings, progress: Progress = ignore_progress) -> str:
     """Return the digest of a recording; its URI if it cannot be read, as inspection will tell."""
     try:
-        return bag_digest(
-            uri,
-            settings.directories,
-            settings.limits.max_bytes,
-            lambda: progress("reading", 0.0, math.nan),
-        )
-    except (RecordingError, FileAccessError, OSError):
+        return _digest(uri, settings, progress)
+    except (RecordingError, FileAccessError):
         return uri
 
 
@@ -114,18 +110,37 @@ def samples_of(
 
     Raises
     ------
-    RecordingError
-        If it is not what was inspected any more.
+    RecordingError, FileAccessError
+        If it is gone, cannot be read any more or is not what was inspected.
     """
     if candidate.samples is not None:
         return candidate.samples
-    if digest_of(candidate.uri, settings, progress) != candidate.digest:
+    if not os.path.exists(Path(candidate.uri).expanduser()):
+        raise RecordingError(
+            f"recording {candidate.uri} is gone since it was inspected; expected recordings that "
+            "stay where they are"
+        )
+    if _digest(candidate.uri, settings, progress) != candidate.digest:
         raise RecordingError(
             f"recording {candidate.uri} has changed since it was inspected; expected recordings "
             "that nobody writes to"
         )
     description = None if settings.robot is None else settings.arm()
     return read_samples(candidate.uri, with_continuous_joints(settings, description), progress)
+
+
+def _digest(uri: str, settings: LearningSettings, progress: Progress) -> str:
+    try:
+        return bag_digest(
+            uri,
+            settings.directories,
+            settings.limits.max_bytes,
+            lambda: progress("reading", 0.0, math.nan),
+        )
+    except OSError as error:
+        raise RecordingError(
+            f"recording {uri} cannot be read ({error}); expected files that may be read"
+        ) from error
 
 
 def _inspected(

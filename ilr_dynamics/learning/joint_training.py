@@ -13,16 +13,17 @@ from __future__ import annotations
 
 import copy
 import math
+import os
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from ilr_dynamics.arrays import FloatArray
-from ilr_dynamics.exceptions import LearnerError, RecordingError
+from ilr_dynamics.exceptions import FileAccessError, LearnerError, RecordingError
 from ilr_dynamics.learning.candidate import Candidate, samples_of
 from ilr_dynamics.learning.learn import NEWEST_SHARE, Progress, ignore_progress
 from ilr_dynamics.learning.learned_recording import LearnedRecording, remember
@@ -31,7 +32,7 @@ from ilr_dynamics.learning.prior import INFERENCE, model_to_update
 from ilr_dynamics.learning.recording_weights import recording_weights
 from ilr_dynamics.learning.report import LearningReport
 from ilr_dynamics.learning.settings import LearningSettings, snapshot_metadata
-from ilr_dynamics.learning.training import Training
+from ilr_dynamics.learning.training import Training, nothing_left
 from ilr_dynamics.regression import SampleFile, StochasticInference, fit_files, write_samples
 from ilr_dynamics.regression.inference.inference import Inference
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
@@ -56,6 +57,14 @@ class _Written:
     newest: list[SampleFile]
 
 
+@dataclass(frozen=True)
+class _Unfit:
+    """Why a recording cannot be learned, and whether that is as the process does not see it."""
+
+    error: RecordingError | FileAccessError
+    is_gone: bool
+
+
 def learn_together(
     training: Training,
     settings: LearningSettings,
@@ -63,6 +72,8 @@ def learn_together(
     folder: Path,
     progress: Progress = ignore_progress,
     inference: Inference | None = None,
+    *,
+    skip_bad: bool = False,
 ) -> tuple[MixtureRegressor, LearningReport]:
     """
     Learn a new model from all recordings of a training at once.
@@ -81,6 +92,9 @@ def learn_together(
         Callback for progress: one stage, "learning".
     inference : Inference, optional
         Scheme in place of the settings'.
+    skip_bad : bool
+        Whether to leave out recordings that have changed since they were inspected, or are gone;
+        the notes of the report tell.
 
     Returns
     -------
@@ -91,8 +105,9 @@ def learn_together(
 
     Raises
     ------
-    RecordingError
-        If a recording has changed since it was inspected, or not all who compute see it.
+    RecordingError, FileAccessError
+        If a recording has changed since it was inspected or is gone, or not all who compute see
+        it.
     LearnerError
         If there is nothing to learn, or there is a model; if a cluster fails, or the new model
         predicts torques that are not finite.
@@ -100,19 +115,19 @@ def learn_together(
     # Not by their names or places: the model does not depend on these.
     candidates = sorted(training.candidates, key=lambda candidate: candidate.digest)
     if not candidates:
-        raise LearnerError("no recording is left to learn from; expected at least one")
+        raise nothing_left()
     if training.model is not None:
         raise LearnerError("learning all recordings at once begins anew; expected no model")
     new_model = model_to_update(None, settings)
     if inference is not None:
         new_model.set_params(inference=inference)
     progress("learning", 0.0, math.nan)
-    # Their samples, where they are in memory, are read again by who writes them, wherever it runs.
-    numbered = [
-        (n, replace(c, samples=None, uri=str(Path(c.uri).expanduser().absolute())))
-        for n, c in enumerate(candidates)
-    ]
-    written = mapper.map(_write_recording, numbered, (settings, folder))
+    written, reasons = _write_recordings(candidates, settings, mapper, folder, skip_bad)
+    named = [candidate.uri for candidate in training.candidates if candidate.uri in reasons]
+    training = training.without({uri: reasons[uri] for uri in named})
+    candidates = [candidate for candidate in candidates if candidate.uri not in reasons]
+    if not candidates:
+        raise nothing_left(training.notes)
     start = time.perf_counter()
     older = [file for files in written for file in files.older]
     newest = [file for files in written for file in files.newest]
@@ -154,18 +169,46 @@ def learn_together(
     )
 
 
+def _write_recordings(
+    candidates: Sequence[Candidate],
+    settings: LearningSettings,
+    mapper: Mapper,
+    folder: Path,
+    skip_bad: bool,
+) -> tuple[list[_Written], dict[str, str]]:
+    """Have files of samples written; return them, and by URI why others are left out."""
+    # Their samples, where they are in memory, are read again by who writes them, wherever it runs.
+    numbered = [
+        (n, replace(c, samples=None, uri=str(Path(c.uri).expanduser().absolute())))
+        for n, c in enumerate(candidates)
+    ]
+    written, reasons = [], {}
+    answers = mapper.map(_write_recording, numbered, (settings, folder))
+    for candidate, (_, named), answer in zip(candidates, numbered, answers, strict=True):
+        if isinstance(answer, _Written):
+            written.append(answer)
+        elif os.path.exists(named.uri) and answer.is_gone:
+            raise RecordingError(
+                f"a process that learns does not see the recording {named.uri}; expected "
+                "recordings that all machines of the cluster have under the same name"
+            )
+        elif not skip_bad:
+            raise answer.error
+        else:
+            reasons[candidate.uri] = str(answer.error)
+    return written, reasons
+
+
 def _write_recording(
     item: tuple[int, Candidate], given: tuple[LearningSettings, Path]
-) -> _Written:
+) -> _Written | _Unfit:
     """Write the samples of a recording to files."""
     number, candidate = item
     settings, folder = given
-    if not Path(candidate.uri).exists():
-        raise RecordingError(
-            f"a process that learns does not see the recording {candidate.uri}; expected "
-            "recordings that all machines of the cluster have under the same name"
-        )
-    samples = samples_of(candidate, settings)
+    try:
+        samples = samples_of(candidate, settings)
+    except (RecordingError, FileAccessError) as error:
+        return _Unfit(error, is_gone=not os.path.exists(candidate.uri))
     weights = np.ones(samples.n_used)
     if settings.effective_samples:
         weights = recording_weights(samples.X, model_to_update(None, settings))

@@ -1,40 +1,28 @@
 # Copyright 2026 The ilr_dynamics contributors
 # SPDX-License-Identifier: Apache-2.0
 """
-Training from recordings, any number of them: all are inspected first, then learned in order.
+Training from recordings, any number of them: which ones, and what an earlier training left.
 
-Samples of one recording at a time are in memory. What has been learned is kept after each, so that
-a training that was interrupted goes on after the last recording it has learned.
+All are inspected before anything is learned from any.
 """
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ilr_dynamics.exceptions import LearnerError, SnapshotError
-from ilr_dynamics.learning.candidate import (
-    Candidate,
-    digest_of,
-    inspect_candidates,
-    samples_of,
-)
-from ilr_dynamics.learning.learn import Progress, ignore_progress, learn
-from ilr_dynamics.learning.learned_recording import (
-    LearnedRecording,
-    learned_recordings,
-    remember,
-)
+from ilr_dynamics.learning.candidate import Candidate, digest_of, inspect_candidates
+from ilr_dynamics.learning.learn import Progress, ignore_progress
+from ilr_dynamics.learning.learned_recording import LearnedRecording, learned_recordings
 from ilr_dynamics.learning.report import LearningReport
 from ilr_dynamics.learning.settings import LearningSettings, load_compatible_snapshot
 from ilr_dynamics.learning.unfinished import Unfinished
 from ilr_dynamics.recording import find_bags
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
 
-__all__ = ["Training", "learn_recordings", "prepare_training"]
+__all__ = ["Training", "nothing_left", "prepare_training"]
 
 
 @dataclass(frozen=True)
@@ -103,6 +91,12 @@ class Training:
         left = tuple(c for c in self.candidates if c.uri not in reasons)
         notes = [f"{uri} is left out: {reason}" for uri, reason in reasons.items()]
         return replace(self, candidates=left, notes=(*self.notes, *notes))
+
+
+def nothing_left(notes: Sequence[str] = ()) -> LearnerError:
+    """Return the error that no recording is left to learn from, with the notes that tell why."""
+    reasons = f": {'; '.join(notes)}" if notes else ""
+    return LearnerError(f"no recording is left to learn from; expected at least one{reasons}")
 
 
 def prepare_training(
@@ -219,119 +213,3 @@ def _all_learned(recordings: Mapping[str, str], before: Mapping[str, LearnedReco
 def _is_new(entry: LearnedRecording, before: LearnedRecording | None) -> bool:
     """Whether an unfinished training has learned this recording, and not the model before it."""
     return before is None or entry != replace(before, before_change=entry.before_change)
-
-
-def learn_recordings(
-    training: Training,
-    settings: LearningSettings,
-    progress: Progress = ignore_progress,
-    stop_if_worse: bool = False,
-) -> tuple[MixtureRegressor, LearningReport]:
-    """
-    Learn the recordings of a training one after the other.
-
-    Parameters
-    ----------
-    training : Training
-        At least one recording to learn, or that was learned before an interruption.
-    settings : LearningSettings
-        Settings of the arm and the model.
-    progress : Progress
-        Callback for progress; "learning" is one stage for all, in which a sample counts like any
-        other.
-    stop_if_worse : bool
-        Whether to stop at a recording that makes the model worse on its newest tenth.
-
-    Returns
-    -------
-    model : MixtureRegressor
-        New model; its metadata name all its recordings.
-    report : LearningReport
-        Assessment of the new model, with what each recording added. If it is `worse` and
-        `stop_if_worse` is set, the last of `gains` is the recording that made it so.
-
-    Raises
-    ------
-    RecordingError
-        If a recording has changed since it was inspected.
-    SnapshotError
-        If the model cannot be kept between two recordings.
-    LearnerError
-        If there is nothing to learn, or the new model predicts torques that are not finite.
-    """
-    model, reports = training.model, []
-    if not training.has_recordings:
-        raise LearnerError("no recording is left to learn from; expected at least one")
-    gains = {uri: entry.gain for uri, entry in training.learned.items()}
-    total, done = sum(c.n_samples for c in training.candidates), 0
-    for number, candidate in enumerate(training.candidates, start=1):
-        share = _part(progress, done / total, (done + candidate.n_samples) / total)
-        samples = samples_of(candidate, settings, lambda *_, share=share: share("", 0.0, math.nan))
-        model, report = learn(samples, settings, model, share, [candidate.uri])
-        done += candidate.n_samples
-        reports.append(report)
-        gains[candidate.uri] = report.gain
-        if report.worse and stop_if_worse:
-            break
-        learned = LearnedRecording(
-            str(Path(candidate.uri).expanduser().resolve()),
-            report.samples_used,
-            report.rejected,
-            report.gain,
-        )
-        model.metadata_ = remember(model.metadata_, candidate.digest, learned)
-        if number < len(training.candidates):
-            training.unfinished.save(model, report)
-    assert model is not None
-    return model, _united(training, model, reports, gains)
-
-
-def _part(progress: Progress, first: float, last: float) -> Progress:
-    """Progress of a part of the stage "learning"."""
-
-    def report(_: str, fraction: float, lower_bound: float) -> None:
-        progress("learning", first + (last - first) * fraction, lower_bound)
-
-    return report
-
-
-def _united(
-    training: Training,
-    model: MixtureRegressor,
-    reports: Sequence[LearningReport],
-    gains: dict[str, float | None],
-) -> LearningReport:
-    """One report on several recordings."""
-    # If nothing was left to learn, what was said before the interruption holds.
-    told = reports or [training.newest]
-    earlier = training.learned.values()
-    rejected = Counter[str]()
-    for counts in [*(e.rejected for e in earlier), *(part.rejected for part in reports)]:
-        rejected.update(counts)
-    return replace(
-        told[-1],
-        components_before=training.components_before,
-        components_after=model.n_active_,
-        samples_total=model.n_samples_,
-        samples_used=sum(part.samples_used for part in reports) + sum(e.samples for e in earlier),
-        rejected=dict(rejected),
-        gains=gains,
-        change=_changes(training, told),
-        implausible=next((part.implausible for part in told if part.implausible), ""),
-        unsettled="; ".join(dict.fromkeys(part.unsettled for part in told if part.unsettled)),
-        learning_time=sum(part.learning_time for part in told),
-        findings=training.findings,
-        notes=list(training.notes),
-    )
-
-
-def _changes(training: Training, reports: Sequence[LearningReport]) -> str:
-    """Say before which recordings something had changed; of several each with its URI."""
-    if len(training.candidates) < 2:
-        return "".join(report.change for report in reports)
-    told = [
-        f"{candidate.uri}: {report.change}"
-        for candidate, report in zip(training.candidates, reports, strict=False)
-        if report.forgotten
-    ]
-    return "; ".join(told) or next((each.change for each in reversed(reports)), "")

@@ -36,8 +36,9 @@ from ilr_dynamics.learning.protocol import (
     encode_event,
 )
 from ilr_dynamics.learning.report import LearningReport
+from ilr_dynamics.learning.sequential_training import learn_recordings
 from ilr_dynamics.learning.settings import LearningSettings, load_compatible_snapshot
-from ilr_dynamics.learning.training import Training, learn_recordings, prepare_training
+from ilr_dynamics.learning.training import Training, prepare_training
 from ilr_dynamics.process_lifetime import die_with_parent
 from ilr_dynamics.regression.files.model_file import SNAPSHOT, is_of_kind
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
@@ -95,10 +96,14 @@ def _update(job: UpdateJob, progress: Progress) -> LearningReport:
         if not job.skip_bad or not training.without(unfit).has_recordings:
             return _refused(training, unfit)
         training = training.without(unfit)
-    model, report = learn_recordings(training, job.settings, progress, not job.accept_worse)
+    model, report = learn_recordings(
+        training, job.settings, progress, not job.accept_worse, job.skip_bad
+    )
     if report.worse and not job.accept_worse:
         return replace(report, refusal=_worse(report))
-    objections = [c.objection for c in training.candidates if c.objection]
+    objections = [
+        c.objection for c in training.candidates if c.objection and c.uri in report.gains
+    ]
     if report.worse:
         objections.append(_worse(report))
     report = replace(report, overridden="; ".join(objections))

@@ -142,7 +142,7 @@ def test_a_training_that_was_killed_goes_on_without_loss(runs, tmp_path, capsys)
 
 
 def test_an_interruption_is_a_line(runs, tmp_path, capsys, monkeypatch):
-    def interrupt(*_):
+    def interrupt(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("ilr_dynamics.cli.train.learn_recordings", interrupt)

@@ -10,13 +10,14 @@ import signal
 import sys
 import threading
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ilr_dynamics.cli.train import main
-from ilr_dynamics.exceptions import InvalidParameterError, LearnerError
+from ilr_dynamics.exceptions import InvalidParameterError, LearnerError, RecordingError
 from ilr_dynamics.learning import cluster, prior
 from ilr_dynamics.learning.cluster import open_cluster
 from ilr_dynamics.learning.joint_training import STOCHASTIC, learn_together
@@ -115,6 +116,26 @@ def test_train_with_a_cluster_learns_what_one_process_learns(
     # On the newest tenths, which the first model has not seen.
     scale = np.std(np.concatenate([c.samples.Y for c in training.candidates if c.samples]), axis=0)
     assert np.all(np.sqrt(report.error_after) < 0.2 * scale)
+
+
+def test_a_recording_that_is_gone_is_named_or_left_out(recorded, arm_settings, tmp_path):
+    runs = shutil.copytree(recorded, tmp_path / "runs")
+    training = prepare_training([str(runs)], arm_settings, None, tmp_path)
+    shutil.rmtree(runs / "run2")
+    samples = tmp_path / "samples"
+    samples.mkdir()
+    learn = partial(learn_together, training, arm_settings, OneProcess(), samples)
+    with pytest.raises(RecordingError, match="run2 is gone since it was inspected"):
+        learn()
+    few = replace(STOCHASTIC, max_iterations=1)
+    model, report = learn(inference=few, skip_bad=True)
+    left = [str(runs / "run1"), str(runs / "run3")]
+    assert sorted(report.gains) == model.metadata_["recordings"] == left
+    assert "run2 is left out" in report.notes[-1]
+    for uri in left:
+        shutil.rmtree(uri)
+    with pytest.raises(LearnerError, match="no recording is left .*run1 is gone .*run3 is gone"):
+        learn(skip_bad=True)
 
 
 def test_a_folder_that_workers_do_not_see_is_named(workers, tmp_path):

@@ -29,7 +29,8 @@ from ilr_dynamics.learning.learned_recording import (
     learned_before_change,
     learned_recordings,
 )
-from ilr_dynamics.learning.training import learn_recordings, prepare_training
+from ilr_dynamics.learning.sequential_training import learn_recordings
+from ilr_dynamics.learning.training import prepare_training
 from ilr_dynamics.learning.unfinished import Unfinished
 from ilr_dynamics.learning.worker import run_job
 from ilr_dynamics.regression import load_snapshot
@@ -348,6 +349,29 @@ def test_a_recording_that_changes_after_its_inspection_is_not_learned(
         file.write(b"\0")
     with pytest.raises(RecordingError, match="run2 has changed since it was inspected"):
         learn_recordings(training, small_settings)
+    _, report = learn_recordings(training, small_settings, skip_bad=True)
+    assert list(report.gains) == [str(runs / "run1"), str(runs / "run10")]
+
+
+@pytest.mark.parametrize("gone", ["run2", "run10"])
+def test_a_recording_that_is_gone_is_named_or_left_out(runs, small_settings, tmp_path, gone):
+    training = prepare_training([str(runs)], small_settings, None, tmp_path)
+    shutil.rmtree(runs / gone)
+    with pytest.raises(RecordingError, match=f"{gone} is gone since it was inspected"):
+        learn_recordings(training, small_settings)
+    model, report = learn_recordings(training, small_settings, skip_bad=True)
+    left = [str(runs / name) for name in AMPLITUDES if name != gone]
+    assert list(report.gains) == model.metadata_["recordings"] == left
+    assert len(report.error_after) == 2
+    (note,) = report.notes
+    assert note.startswith(f"{runs / gone} is left out: recording {runs / gone} is gone")
+    only = training.without(dict.fromkeys(left, "of others"))
+    with pytest.raises(LearnerError, match=f"no recording is left .*{gone} is gone"):
+        learn_recordings(
+            replace(only, candidates=(replace(only.candidates[0], samples=None),)),
+            small_settings,
+            skip_bad=True,
+        )
 
 
 def test_samples_of_one_recording_at_a_time_are_kept(runs, small_settings, tmp_path):
