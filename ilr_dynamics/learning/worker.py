@@ -38,7 +38,7 @@ from ilr_dynamics.learning.protocol import (
 from ilr_dynamics.learning.report import LearningReport
 from ilr_dynamics.learning.sequential_training import learn_recordings
 from ilr_dynamics.learning.settings import LearningSettings, load_compatible_snapshot
-from ilr_dynamics.learning.training import Training, prepare_training
+from ilr_dynamics.learning.training import Training, nothing_left, prepare_training
 from ilr_dynamics.process_lifetime import die_with_parent
 from ilr_dynamics.regression.files.model_file import SNAPSHOT, is_of_kind
 from ilr_dynamics.regression.mixture_regressor import MixtureRegressor
@@ -93,9 +93,11 @@ def _update(job: UpdateJob, progress: Progress) -> LearningReport:
         progress,
     )
     if unfit := training.unfit(job.accept_worse):
-        if not job.skip_bad or not training.without(unfit).has_recordings:
+        if not job.skip_bad:
             return _refused(training, unfit)
         training = training.without(unfit)
+    if not training.has_recordings:
+        raise nothing_left(training.notes)
     model, report = learn_recordings(
         training, job.settings, progress, not job.accept_worse, job.skip_bad
     )
