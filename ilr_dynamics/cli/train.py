@@ -97,7 +97,8 @@ def _train(arguments: Sequence[str] | None) -> None:
     if settings.robot is not None:
         for text in settings.arm().warnings:
             print(f"train: {text}", file=sys.stderr)
-    with nullcontext() if options.cluster is None else open_cluster(options.cluster) as cluster:
+    chosen = nullcontext() if options.cluster is None else open_cluster(options.cluster, _tell)
+    with chosen as cluster:
         with ProgressBar() as progress:
             training = prepare_training(
                 options.bags,
@@ -143,6 +144,11 @@ def _train(arguments: Sequence[str] | None) -> None:
         f"\n{report.components_after} local models (before: {report.components_before}) from "
         f"{report.samples_total} samples, learned in {report.learning_time:.1f} s: {output}"
     )
+
+
+def _tell(text: str) -> None:
+    """Print a note below the bar that is shown meanwhile."""
+    print(f"\ntrain: {text}", file=sys.stderr, flush=True)
 
 
 def _fit_ones(training: Training, accept_worse: bool, skip_bad: bool) -> Training:

@@ -14,6 +14,7 @@ import operator
 import re
 import signal
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from multiprocessing import resource_tracker
@@ -51,6 +52,10 @@ OF_SAMPLES = "ilr_dynamics_samples_"
 UNSEEN = "unseen"
 # How long a scheduler may take to answer, s.
 CONNECT_TIMEOUT = 15.0
+# How often it is looked whether there are workers, s.
+LOOK_PERIOD = 1.0
+# For how long there may be none, s, until that is told and until it is an error.
+TOLD_AFTER, GIVEN_UP_AFTER = 5.0, 60.0
 
 
 class DaskMapper(Mapper):
@@ -61,18 +66,23 @@ class DaskMapper(Mapper):
     ----------
     client : distributed.Client
         Connected to the cluster.
+    tell : callable
+        Called with what a person who waits should know.
     """
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: Any, tell: Callable[[str], None]) -> None:
         self.client = client
+        self._tell = tell
+        self._address = client.scheduler.address
 
     def map(
         self, function: Callable[[Item, Shared], Result], items: Sequence[Item], shared: Shared
     ) -> list[Result]:
         """As `Mapper.map`; LearnerError if the cluster fails."""
-        given = self._given(shared)
-        futures = [self._submit(_evaluated, function, item, given) for item in items]
-        with _named_failures():
+        with self._named_failures():
+            given = self._given(shared)
+            futures = [self._submit(_evaluated, function, item, given) for item in items]
+            self._wait(futures)
             results: list[Result] = self.client.gather(futures)
         return results
 
@@ -80,18 +90,46 @@ class DaskMapper(Mapper):
         self, function: Callable[[Item, Shared], Result], items: Sequence[Item], shared: Shared
     ) -> Result:
         """As `Mapper.sum`; LearnerError if the cluster fails."""
-        workers = sorted(self.client.nthreads())
-        given = self._given(shared)
-        blocks = aligned_blocks(items, BLOCKS_PER_WORKER * max(1, len(workers)))
-        parts = []
-        for number, block in enumerate(blocks):
-            # Where it was last time, as a worker remembers what saves it work, if that is free.
-            usual = workers[len(workers) * number // len(blocks)] if workers else None
-            parts.append(self._submit(sum_of_items, block, function, given, workers=usual))
-        root = tree_sum(parts, lambda first, second: self._submit(operator.add, first, second))
-        with _named_failures():
+        with self._named_failures():
+            workers = sorted(self.client.nthreads())
+            given = self._given(shared)
+            blocks = aligned_blocks(items, BLOCKS_PER_WORKER * max(1, len(workers)))
+            parts = []
+            for number, block in enumerate(blocks):
+                # Where it was last time, as a worker remembers what saves it work, if that is
+                # free.
+                usual = workers[len(workers) * number // len(blocks)] if workers else None
+                parts.append(self._submit(sum_of_items, block, function, given, workers=usual))
+            root = tree_sum(parts, lambda a, b: self._submit(operator.add, a, b))
+            self._wait([root])
             total: Result = root.result()
         return total
+
+    def _wait(self, futures: Sequence[Any]) -> None:
+        """Wait until all are done, or one has failed; LearnerError if no worker is left for long."""
+        from distributed import wait
+
+        last_seen, told = time.monotonic(), False
+        while True:
+            try:
+                wait(futures, timeout=LOOK_PERIOD)
+                return
+            except TimeoutError:
+                if any(future.status == "error" for future in futures):
+                    return
+            if self.client.nthreads():
+                last_seen, told = time.monotonic(), False
+                continue
+            waited = time.monotonic() - last_seen
+            if waited > GIVEN_UP_AFTER:
+                raise LearnerError(
+                    f"the cluster has had no workers for {waited:.0f} s; expected at least one"
+                )
+            if waited > TOLD_AFTER and not told:
+                told = True
+                self._tell(
+                    f"the cluster has no workers left; waits up to {GIVEN_UP_AFTER:.0f} s for one"
+                )
 
     def _given(self, shared: Any) -> Any:
         """What all need, sent to the cluster once. As a result it is made anew if it is lost."""
@@ -105,6 +143,23 @@ class DaskMapper(Mapper):
             allow_other_workers=workers is not None,
             pure=False,
         )
+
+    @contextmanager
+    def _named_failures(self) -> Iterator[None]:
+        """Errors of the package as they are, all others of a cluster as LearnerError."""
+        gone = LearnerError(
+            f"the Dask scheduler at {self._address} is gone; expected one that runs until all is "
+            "learned"
+        )
+        # Dask would wait for it; but one that comes back knows nothing of what it was asked.
+        if self.client.status != "running":
+            raise gone
+        try:
+            yield
+        except IlrDynamicsError:
+            raise
+        except Exception as error:
+            raise (_failure(error) if self.client.status == "running" else gone) from error
 
     @contextmanager
     def samples_folder(self, parent: Path) -> Iterator[Path]:
@@ -125,10 +180,17 @@ class DaskMapper(Mapper):
                 "process and all machines of the cluster may write to"
             ) from error
         with closing(folder):
-            with _named_failures():
+            with self._named_failures():
                 found: dict[str, str] = self.client.run(objection_to, str(folder.path))
             check_seen(folder.path, found)
             yield folder.path
+
+
+def _failure(error: Exception) -> LearnerError:
+    return LearnerError(
+        f"the cluster failed: {type(error).__name__}: {error}; expected workers with the same "
+        "version of ilr_dynamics, and memory enough for a file of samples each"
+    )
 
 
 def _same(value: Shared) -> Shared:
@@ -167,20 +229,6 @@ def check_seen(folder: Path, found: Mapping[str, str]) -> None:
 
 
 @contextmanager
-def _named_failures() -> Iterator[None]:
-    """Errors of the package as they are, all others of a cluster as LearnerError."""
-    try:
-        yield
-    except IlrDynamicsError:
-        raise
-    except Exception as error:
-        raise LearnerError(
-            f"the cluster failed: {type(error).__name__}: {error}; expected workers with the same "
-            "version of ilr_dynamics, and memory enough for a file of samples each"
-        ) from error
-
-
-@contextmanager
 def _uninterrupted() -> Iterator[None]:
     """
     Start threads and processes that Ctrl-C does not reach: it is for the one who has them work.
@@ -197,7 +245,9 @@ def _uninterrupted() -> Iterator[None]:
 
 
 @contextmanager
-def open_cluster(address: str) -> Iterator[DaskMapper]:
+def open_cluster(
+    address: str, tell: Callable[[str], None] = lambda text: None
+) -> Iterator[DaskMapper]:
     """
     Connect to a cluster, or run one on this machine meanwhile.
 
@@ -205,6 +255,8 @@ def open_cluster(address: str) -> Iterator[DaskMapper]:
     ----------
     address : str
         That of a Dask scheduler, as tcp://machine:8786, or local:N for N processes here.
+    tell : callable
+        Called with what a person who waits should know.
 
     Yields
     ------
@@ -227,36 +279,52 @@ def open_cluster(address: str) -> Iterator[DaskMapper]:
         import distributed
     except ImportError as error:
         raise LearnerError(MISSING) from error
-    with ExitStack() as stack:
-        if local is None:
-            try:
-                client = stack.enter_context(distributed.Client(address, timeout=CONNECT_TIMEOUT))
-            # An address of a kind that Dask does not know, or cannot use, is an error of any kind.
-            except Exception as error:
-                raise LearnerError(
-                    f"no Dask scheduler answers at {address}; expected one that runs: {error}"
-                ) from error
-            try:
-                client.wait_for_workers(1, timeout=CONNECT_TIMEOUT)
-            except TimeoutError as error:
-                raise LearnerError(
-                    f"the Dask scheduler at {address} has no workers; expected at least one"
-                ) from error
-        else:
-            with _named_failures(), _uninterrupted():
-                workers = distributed.LocalCluster(
-                    n_workers=int(local.group(1)),
-                    threads_per_worker=1,
-                    processes=True,
-                    dashboard_address=None,
-                    silence_logs=logging.CRITICAL,
-                    config=WORKER_CONFIG,
-                )
-                stack.enter_context(workers)
-                client = stack.enter_context(distributed.Client(workers))
+    # What a person should know of it is in the errors that are raised here.
+    with distributed.utils.silence_logging_cmgr(logging.CRITICAL), ExitStack() as stack:
+        client = _connected(address, stack) if local is None else _started(int(local[1]), stack)
         try:
-            yield DaskMapper(client)
+            yield DaskMapper(client, tell)
         except KeyboardInterrupt:
             # Each question that was under way would be said to have an error nobody looked at.
             logging.getLogger("asyncio").setLevel(logging.CRITICAL)
             raise
+
+
+def _connected(address: str, stack: ExitStack) -> Any:
+    """Client of a cluster that is running, until the stack is closed."""
+    import distributed
+
+    try:
+        client = stack.enter_context(distributed.Client(address, timeout=CONNECT_TIMEOUT))
+    # An address of a kind that Dask does not know, or cannot use, is an error of any kind.
+    except Exception as error:
+        raise LearnerError(
+            f"no Dask scheduler answers at {address}; expected one that runs: {error}"
+        ) from error
+    try:
+        client.wait_for_workers(1, timeout=CONNECT_TIMEOUT)
+    except TimeoutError as error:
+        raise LearnerError(
+            f"the Dask scheduler at {address} has no workers; expected at least one"
+        ) from error
+    return client
+
+
+def _started(n_workers: int, stack: ExitStack) -> Any:
+    """Client of a cluster of processes of this machine, which end when the stack is closed."""
+    import distributed
+
+    try:
+        with _uninterrupted():
+            workers = distributed.LocalCluster(
+                n_workers=n_workers,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=None,
+                silence_logs=logging.CRITICAL,
+                config=WORKER_CONFIG,
+            )
+            stack.enter_context(workers)
+            return stack.enter_context(distributed.Client(workers))
+    except Exception as error:
+        raise _failure(error) from error

@@ -4,11 +4,14 @@
 
 from __future__ import annotations
 
+import io
+import logging
 import os
 import shutil
 import signal
 import sys
 import threading
+import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -172,6 +175,63 @@ def test_errors_of_workers_are_told(workers):
         workers.map(fail, [3], InvalidParameterError)
     with pytest.raises(LearnerError, match=r"cluster failed: ZeroDivisionError: item 3 is bad"):
         workers.sum(fail, [3], ZeroDivisionError)
+
+
+@pytest.fixture
+def elsewhere(workers, monkeypatch):
+    """A cluster that runs by itself, in a thread: its scheduler, and one worker."""
+    import distributed
+
+    monkeypatch.setattr(cluster, "LOOK_PERIOD", 0.05)
+    monkeypatch.setattr(cluster, "TOLD_AFTER", 0.0)
+    with distributed.LocalCluster(
+        n_workers=1,
+        threads_per_worker=1,
+        processes=False,
+        protocol="tcp://",
+        dashboard_address=":0",
+        silence_logs=False,
+    ) as running:
+        yield running
+
+
+def without_workers(elsewhere, mapper):
+    elsewhere.scale(0)
+    while mapper.client.nthreads():
+        time.sleep(0.01)
+    return mapper
+
+
+def test_a_cluster_whose_workers_are_all_gone_is_waited_for_and_then_given_up(
+    elsewhere, monkeypatch
+):
+    monkeypatch.setattr(cluster, "GIVEN_UP_AFTER", 0.2)
+    told = []
+    with open_cluster(elsewhere.scheduler_address, told.append) as mapper:
+        without_workers(elsewhere, mapper)
+        for ask in (mapper.map, mapper.sum):
+            with pytest.raises(LearnerError, match="has had no workers for 0 s; expected at"):
+                ask(divmod, [7], 3)
+            assert told == ["the cluster has no workers left; waits up to 0 s for one"]
+            told.clear()
+
+
+def test_a_cluster_that_gets_workers_again_goes_on(elsewhere):
+    with open_cluster(elsewhere.scheduler_address, lambda _: elsewhere.scale(1)) as mapper:
+        assert without_workers(elsewhere, mapper).map(divmod, [7], 3) == [(2, 1)]
+
+
+def test_a_scheduler_that_is_gone_is_named_and_nothing_else_said(elsewhere):
+    log = logging.StreamHandler(io.StringIO())
+    logging.getLogger("distributed").addHandler(log)
+    address = elsewhere.scheduler_address
+    with open_cluster(address, lambda _: elsewhere.close()) as mapper:
+        without_workers(elsewhere, mapper)
+        for ask in (mapper.map, mapper.sum):
+            with pytest.raises(LearnerError, match=f"the Dask scheduler at {address} is gone"):
+                ask(divmod, [7], 3)
+    logging.getLogger("distributed").removeHandler(log)
+    assert log.stream.getvalue() == ""
 
 
 @pytest.mark.parametrize("address", ["local", "local:", "local:0", "local:-1", "local:two", " "])
