@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import operator
+import os
 import re
 import signal
 import tempfile
@@ -41,6 +42,8 @@ MISSING = (
     "the package distributed is not installed, which a cluster needs; install it by "
     "'pip install distributed', on all machines of the cluster"
 )
+# Processes for each processor of this machine at most: more would only wait for each other.
+PER_PROCESSOR = 8
 # Parts of a sum for each worker: as many as keep all busy if some are slower.
 BLOCKS_PER_WORKER = 4
 # Of workers of this machine. By default one tries for 30 s to reach another that was killed, and
@@ -106,7 +109,7 @@ class DaskMapper(Mapper):
         return total
 
     def _wait(self, futures: Sequence[Any]) -> None:
-        """Wait until all are done, or one has failed; LearnerError if no worker is left for long."""
+        """Wait until all are done or one has failed; LearnerError if for long there is no worker."""
         from distributed import wait
 
         last_seen, told = time.monotonic(), False
@@ -265,7 +268,8 @@ def open_cluster(
     Raises
     ------
     InvalidParameterError
-        If local: is followed by something else than a number of processes.
+        If local: is followed by something else than a number of processes, or by one far above
+        that of the processors.
     LearnerError
         If the package distributed is missing, or no scheduler answers.
     """
@@ -274,6 +278,13 @@ def open_cluster(
         raise InvalidParameterError(
             f"the cluster is {address!r}; expected local:N with 1 to 9999 processes, or the "
             "address of a Dask scheduler, as tcp://machine:8786"
+        )
+    n_processors = os.cpu_count() or 1
+    if local is not None and int(local[1]) > PER_PROCESSOR * n_processors:
+        raise InvalidParameterError(
+            f"the cluster is {address!r}, processes of this machine with its {n_processors} "
+            f"processors; expected at most {PER_PROCESSOR * n_processors}, or the address of a "
+            "Dask scheduler, as tcp://machine:8786"
         )
     try:
         import distributed

@@ -26,8 +26,8 @@ __all__ = ["Unfinished"]
 OF_ACCESS = ("directories", "limits")
 # Name of the metadata with the report on the newest recording.
 NEWEST = "newest_report"
-# Name of the metadata with what it was learned with but is not in the file's name, so that a person
-# is told why it cannot be used.
+# Name of the metadata with what must be the same, but is not in the file's name: so a person is
+# told why it cannot be used.
 LEARNED_WITH = "learned_with"
 N_DIGITS = 12
 

@@ -240,6 +240,13 @@ def test_a_cluster_that_is_none_is_refused(address):
         pass
 
 
+def test_more_processes_than_the_machine_could_run_are_refused():
+    """As of a port that was meant."""
+    with pytest.raises(InvalidParameterError, match=r"'local:8786', .* expected at most \d+, or"):
+        with open_cluster("local:8786"):
+            pass
+
+
 def test_a_scheduler_that_does_not_answer_is_named(workers, monkeypatch):
     monkeypatch.setattr(cluster, "CONNECT_TIMEOUT", 0.3)
     address = "tcp://127.0.0.1:1"

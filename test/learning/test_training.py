@@ -424,8 +424,8 @@ def test_the_service_leaves_bad_recordings_out_where_that_is_asked_for(
     known = "is left out, as the model has learned it already"
     with pytest.raises(
         LearnerError,
-        match=f"no recording is left .*run1 {known}; .*run10 {known}; .*run2 is left out: .*run2 is "
-        "unfinished",
+        match=f"no recording is left .*run1 {known}; .*run10 {known}; .*run2 is left out: .*"
+        "run2 is unfinished",
     ):
         run_job(job, lambda *_: None)
     assert len(list(out.iterdir())) == 2
