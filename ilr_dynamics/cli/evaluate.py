@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from ilr_dynamics.cli.argument_parser import ArgumentParser
 from ilr_dynamics.cli.judged_model import JudgedModel, add_model_and_bags, model_and_bags
 from ilr_dynamics.cli.judged_recording import JudgedRecording, error_table
-from ilr_dynamics.cli.learning_options import add_recording_options, report_topic
+from ilr_dynamics.cli.learning_options import add_recording_options, named_bags, report_topic
 from ilr_dynamics.cli.program import run_program
 from ilr_dynamics.cli.shown_text import printable
 from ilr_dynamics.cli.table import format_table
@@ -19,7 +19,6 @@ from ilr_dynamics.cli.tracking_evaluation import (
     read_tracking,
     tracking_tables,
 )
-from ilr_dynamics.recording import find_bags
 
 __all__ = ["main"]
 
@@ -65,11 +64,11 @@ def _evaluate(arguments: Sequence[str] | None) -> None:
         parser.error(GONE)
     snapshot, patterns = model_and_bags(options)
     if snapshot is None:
-        bags = find_bags(patterns)
+        bags = named_bags("evaluate", patterns)
         tables = [tracking_tables(read_tracking(bag, report_topic(options))) for bag in bags]
     else:
         judged = JudgedModel.load(snapshot, options)
-        bags = find_bags(patterns)
+        bags = named_bags("evaluate", patterns)
         recordings = [JudgedRecording.of(bag, judged.samples(bag), judged.model) for bag in bags]
         tables = [_table([recording]) for recording in recordings]
         if len(bags) > 1:

@@ -17,6 +17,7 @@ from ilr_dynamics.cli.findings_table import format_findings
 from ilr_dynamics.cli.learning_options import (
     add_bags,
     add_learning_options,
+    named_bags,
     parse_learning_options,
 )
 from ilr_dynamics.cli.output_file import check_output_path
@@ -29,7 +30,6 @@ from ilr_dynamics.inspection import (
     with_samples,
 )
 from ilr_dynamics.learning import LearningSettings
-from ilr_dynamics.recording import find_bags
 
 __all__ = ["main"]
 
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _inspect(arguments: Sequence[str] | None) -> int:
     options, settings = parse_learning_options(_parser(), arguments)
-    bags = find_bags(options.bags)
+    bags = named_bags("inspect", options.bags)
     if options.html is not None:
         # Without a report there is no need to load, or to install, Matplotlib.
         from ilr_dynamics.cli.html_report import REPORT_MARK

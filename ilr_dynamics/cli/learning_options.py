@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from ilr_dynamics.nodes.parameter_file import read_complete_parameters
 from ilr_dynamics.nodes.parameters import INVERSE_DYNAMICS
 from ilr_dynamics.nodes.settings import learning_settings
 from ilr_dynamics.nodes.shared.robot_description import FROM_ROS
+from ilr_dynamics.recording import find_bags
 from ilr_dynamics.robot.description import load_description
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "add_learning_options",
     "add_recording_options",
     "given_parameters",
+    "named_bags",
     "node_parameters",
     "parse_learning_options",
     "report_topic",
@@ -63,6 +66,11 @@ def add_bags(parser: argparse.ArgumentParser) -> None:
         metavar="BAG",
         help="folder or file of a rosbag2, or a folder or a glob of such; ** is any folders",
     )
+
+
+def named_bags(name: str, patterns: Sequence[str]) -> list[str]:
+    """Return the bags that patterns stand for (`find_bags`); tell on stderr what is passed by."""
+    return find_bags(patterns, note=lambda text: print(f"{name}: {text}", file=sys.stderr))
 
 
 def add_recording_options(parser: argparse.ArgumentParser) -> None:

@@ -16,7 +16,7 @@ from ilr_dynamics.cli.described_arm import NOT_IDENTIFIED, add_arm_options, desc
 from ilr_dynamics.cli.html_report import REPORT_MARK
 from ilr_dynamics.cli.judged_model import JudgedModel, add_model_and_bags, model_and_bags
 from ilr_dynamics.cli.judged_recording import JudgedRecording
-from ilr_dynamics.cli.learning_options import add_recording_options, report_topic
+from ilr_dynamics.cli.learning_options import add_recording_options, named_bags, report_topic
 from ilr_dynamics.cli.model_findings import Judgement, ModelFindings, arm_findings
 from ilr_dynamics.cli.model_report import write_model_report, write_tracking_report
 from ilr_dynamics.cli.output_file import check_output_path
@@ -27,7 +27,6 @@ from ilr_dynamics.exceptions import RecordingError, RobotDescriptionError
 from ilr_dynamics.learning.candidate import digest_of
 from ilr_dynamics.learning.learn import Progress
 from ilr_dynamics.learning.learned_recording import learned_recordings
-from ilr_dynamics.recording import find_bags
 from ilr_dynamics.robot.description import RobotDescription, load_description
 
 __all__ = ["main"]
@@ -73,7 +72,7 @@ def _report(arguments: Sequence[str] | None) -> None:
     snapshot, patterns = model_and_bags(options)
     if snapshot is None and options.since is not None:
         parser.error("--since compares two models; expected a MODEL (.npz) before the recordings")
-    bags = find_bags(patterns)
+    bags = named_bags("report", patterns)
     # Before the recordings are read, which may take minutes.
     check_output_path(options.html, REPORT_MARK, bags)
     if snapshot is None:

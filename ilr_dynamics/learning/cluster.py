@@ -109,7 +109,7 @@ class DaskMapper(Mapper):
         return total
 
     def _wait(self, futures: Sequence[Any]) -> None:
-        """Wait until all are done or one has failed; LearnerError if for long there is no worker."""
+        """Wait until all are done or one has failed; LearnerError without a worker for long."""
         from distributed import wait
 
         last_seen, told = time.monotonic(), False

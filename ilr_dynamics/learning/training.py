@@ -145,8 +145,8 @@ def prepare_training(
     known = None if snapshot is None else load_compatible_snapshot(snapshot, settings)
     before = {} if known is None else learned_recordings(known.metadata_)
     recordings: dict[str, str] = {}
-    notes = []
-    for uri in find_bags(patterns, settings.directories):
+    notes: list[str] = []
+    for uri in find_bags(patterns, settings.directories, notes.append):
         first = recordings.setdefault(digest_of(uri, settings, progress), uri)
         if first != uri:
             notes.append(f"{uri} is left out, as it is the same recording as {first}")

@@ -21,6 +21,7 @@ from ilr_dynamics.recording.bag_metadata import (
     REINDEX,
     STORAGE_SUFFIXES,
     BagMetadata,
+    existing_name,
     read_metadata,
 )
 from ilr_dynamics.recording.compression import is_packed, unpack_file
@@ -134,6 +135,8 @@ def read_bag(
         raise
     except RecordingError as error:
         raise RecordingError(f"recording {path} cannot be read: {error}") from error
+    except PermissionError as error:
+        raise _forbidden(path, error) from error
     except Exception as error:
         raise RecordingError(
             f"recording {path} is damaged or truncated ({_text(error)}); "
@@ -175,12 +178,14 @@ def read_annotations(
         If it is outside the allowed directories.
     """
     path = _existing_bag(uri, directories)
-    if path.is_dir():
-        try:
+    try:
+        if path.is_dir():
             return read_metadata(resolve_allowed(path / METADATA_FILE, directories)).annotations
-        except RecordingError as error:
-            raise RecordingError(f"recording {path} cannot be read: {error}") from error
-    metadata = _metadata_of_file(path, directories)
+        metadata = _metadata_of_file(path, directories)
+    except RecordingError as error:
+        raise RecordingError(f"recording {path} cannot be read: {error}") from error
+    except PermissionError as error:
+        raise _forbidden(path, error) from error
     return {} if metadata is None else metadata.annotations
 
 
@@ -191,7 +196,7 @@ def storage_files(uri: str | Path, directories: Sequence[str | Path] | None = No
         return [path]
     metadata = read_metadata(resolve_allowed(path / METADATA_FILE, directories))
     # A link in the folder may lead elsewhere.
-    return [resolve_allowed(_existing_name(path / name), directories) for name in metadata.files]
+    return [resolve_allowed(existing_name(path / name), directories) for name in metadata.files]
 
 
 def missing_recording(uri: str | Path) -> RecordingError:
@@ -249,9 +254,7 @@ def _read_folder(
     if metadata.compression == "message":
         collector.message_compression = "zstd"
     # A link in the folder may lead elsewhere.
-    paths = [
-        resolve_allowed(_existing_name(folder / name), directories) for name in metadata.files
-    ]
+    paths = [resolve_allowed(existing_name(folder / name), directories) for name in metadata.files]
     sizes = [path.stat().st_size for path in paths]
     storages = set()
     _check_size(sum(sizes), collector)
@@ -274,15 +277,6 @@ def _read_folder(
         )
 
 
-def _existing_name(path: Path) -> Path:
-    """Return the path of a file whose compression tools have changed but not its metadata."""
-    if path.exists():
-        return path
-    other = path.name.removesuffix(PACKED_SUFFIX)
-    found = path.with_name(path.name + PACKED_SUFFIX if other == path.name else other)
-    return found if found.exists() else path
-
-
 def _metadata_of_file(path: Path, directories: Sequence[str | Path] | None) -> BagMetadata | None:
     """
     Metadata in the folder of a storage file, if they describe it and can be read; else None.
@@ -294,13 +288,13 @@ def _metadata_of_file(path: Path, directories: Sequence[str | Path] | None) -> B
         return None
     try:
         metadata = read_metadata(resolve_allowed(metadata_path, directories))
-    except RecordingError:
-        # Naming the storage file itself is a way to read a bag whose metadata are damaged.
+    except (RecordingError, PermissionError):
+        # Naming the storage file itself is a way to read a bag whose metadata cannot be read.
         return None
     # As for folders, tools may have compressed or unpacked it but not changed the metadata.
     names = {name.removesuffix(PACKED_SUFFIX) for name in metadata.files}
     named = path.name.removesuffix(PACKED_SUFFIX) in names
-    renamed = len(names) == 1 and not _existing_name(path.parent / metadata.files[0]).exists()
+    renamed = len(names) == 1 and not existing_name(path.parent / metadata.files[0]).exists()
     return metadata if named or renamed else None
 
 
@@ -341,6 +335,10 @@ def _unpacked(path: Path, collector: MessageCollector) -> Iterator[Path]:
         collector.count_unpacked(unpack_file(packed, file, min(limit, room)))
         file.flush()
         yield Path(file.name)
+
+
+def _forbidden(path: Path, error: OSError) -> RecordingError:
+    return RecordingError(f"recording {path} may not be read ({error}); expected one that may")
 
 
 def _text(error: Exception) -> str:

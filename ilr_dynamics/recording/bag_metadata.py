@@ -15,7 +15,7 @@ from ilr_dynamics.exceptions import RecordingError
 from ilr_dynamics.file_access import open_regular
 from ilr_dynamics.recording.message_collector import absolute_topic
 
-__all__ = ["METADATA_FILE", "STORAGE_SUFFIXES", "BagMetadata", "read_metadata"]
+__all__ = ["METADATA_FILE", "STORAGE_SUFFIXES", "BagMetadata", "existing_name", "read_metadata"]
 
 METADATA_FILE = "metadata.yaml"
 # Largest size of the file; it holds one or two kilobytes per topic.
@@ -156,3 +156,12 @@ def _text(value: object, name: str) -> str:
 def _check_choice(value: object, name: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
         raise ValueError(f"{name} is {value!r}; expected {' or '.join(choices)}")
+
+
+def existing_name(path: Path) -> Path:
+    """Return the path of a file whose compression tools have changed but not its metadata."""
+    if path.exists():
+        return path
+    other = path.name.removesuffix(PACKED_SUFFIX)
+    found = path.with_name(path.name + PACKED_SUFFIX if other == path.name else other)
+    return found if found.exists() else path

@@ -4,8 +4,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
-from collections.abc import Iterator, Sequence
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -21,7 +26,9 @@ ANY_FOLDERS = "**"
 
 
 def find_bags(
-    patterns: Sequence[str | Path], directories: Sequence[str | Path] | None = None
+    patterns: Sequence[str | Path],
+    directories: Sequence[str | Path] | None = None,
+    note: Callable[[str], None] = lambda text: None,
 ) -> list[str]:
     """
     Return the bags that paths, folders and globs stand for.
@@ -37,6 +44,9 @@ def find_bags(
         Paths and globs; relative ones and those that begin with ``~`` as in a shell.
     directories : sequence of str or Path, or None
         Allowed directories; None: any. No folder outside is looked into.
+    note : callable
+        Called with what a person should know: what lies on the way, by no name of a pattern, and
+        is passed by, as it cannot be read or is outside the allowed directories.
 
     Returns
     -------
@@ -47,122 +57,182 @@ def find_bags(
     Raises
     ------
     RecordingError
-        If a pattern stands for no bag, or a folder cannot be read.
+        If a pattern stands for no bag.
     FileAccessError
-        If what a pattern stands for is outside the allowed directories, links followed.
+        If what a pattern names is outside the allowed directories, links followed, or cannot be
+        read; also if all that it stands for is.
     """
+    search = _Search(directories)
     found: dict[Path, str] = {}
     for pattern in patterns:
-        for bag in _bags_of(str(pattern), directories):
-            found.setdefault(resolve_allowed(bag, directories), bag)
+        for path, bag in search.bags_of(str(pattern)):
+            found.setdefault(path, bag)
+    for text in dict.fromkeys(map(str, search.passed_by)):
+        note(f"passed by: {text}")
     return [bag for path, bag in found.items() if not any(up in found for up in path.parents)]
 
 
-def _bags_of(pattern: str, directories: Sequence[str | Path] | None) -> list[str]:
-    """Bags of one pattern, perhaps some of them more than once."""
-    if not pattern.strip():
-        raise missing_recording(pattern)
-    path = resolve_allowed(pattern, directories)
-    if path.is_dir() and not _is_bag(path):
-        bags = [str(bag) for bag in _bags_in(Path(pattern).expanduser(), directories, set())]
-        if not bags:
-            raise RecordingError(
+@dataclass(frozen=True)
+class _Search:
+    """
+    Search for bags.
+
+    Parameters
+    ----------
+    directories : sequence of str or Path, or None
+        Allowed directories; None: any.
+    passed_by : list of FileAccessError
+        Why what was found on the way was not looked into.
+    """
+
+    directories: Sequence[str | Path] | None
+    passed_by: list[FileAccessError] = field(default_factory=list)
+
+    def bags_of(self, pattern: str) -> list[tuple[Path, str]]:
+        """Bags of one pattern, some perhaps repeatedly: their paths, links followed, and names."""
+        if not pattern.strip():
+            raise missing_recording(pattern)
+        path, before = resolve_allowed(pattern, self.directories), len(self.passed_by)
+        if _is_folder(path) and not _is_bag(path):
+            bags = list(self._bags_in(Path(pattern).expanduser(), set()))
+            missing = (
                 f"folder {path} holds no recording, nor do the folders in it; expected the folder "
                 "of a rosbag2, or one of such folders"
             )
-        return bags
-    if path.exists():
-        return [pattern]
-    if not WILDCARDS.search(pattern):
-        raise missing_recording(pattern)
-    bags = [str(bag) for bag in _matched_bags(Path(pattern).expanduser(), directories)]
-    if not bags:
-        raise RecordingError(
-            f"no recording matches {pattern!r}; expected a pattern of folders of rosbag2 or of "
-            "their .mcap or .db3 files"
-        )
-    return bags
+        elif _exists(path):
+            return [(path, pattern)]
+        elif not WILDCARDS.search(pattern):
+            raise missing_recording(pattern)
+        else:
+            bags = list(self._matched_bags(Path(pattern).expanduser()))
+            missing = (
+                f"no recording matches {pattern!r}; expected a pattern of folders of rosbag2 or "
+                "of their .mcap or .db3 files"
+            )
+        if not bags:
+            raise next(iter(self.passed_by[before:]), RecordingError(missing))
+        return [(real, str(bag)) for real, bag in bags]
+
+    @contextmanager
+    def _passing_by(self) -> Iterator[None]:
+        """Go on after what nobody has named and cannot be looked into."""
+        try:
+            yield
+        except FileAccessError as error:
+            self.passed_by.append(error)
+
+    def _bags_in(self, folder: Path, seen: set[Path]) -> Iterator[tuple[Path, Path]]:
+        """Bags in a folder and in its folders; what was seen is passed by, as links lead back."""
+        real = resolve_allowed(folder, self.directories)
+        if real in seen:
+            return
+        seen.add(real)
+        if _is_bag(real):
+            yield real, folder
+            return
+        for inner in self._folders(folder):
+            with self._passing_by():
+                yield from self._bags_in(inner, seen)
+
+    def _matched_bags(self, pattern: Path) -> Iterator[tuple[Path, Path]]:
+        parts = pattern.parts
+        first = next(k for k, part in enumerate(parts) if WILDCARDS.search(part))
+        for match in self._matches(Path(*parts[:first]), parts[first:], set()):
+            with self._passing_by():
+                real = resolve_allowed(match, self.directories)
+                if _is_folder(real):
+                    yield from self._bags_in(match, set())
+                elif match.suffix in STORAGE_SUFFIXES:
+                    yield real, match
+
+    def _matches(
+        self, folder: Path, parts: Sequence[str], seen: set[tuple[Path, int]]
+    ) -> Iterator[Path]:
+        """Files and folders below a folder that the remaining parts of a glob match."""
+        real = resolve_allowed(folder, self.directories)
+        # A link may lead back to a folder above.
+        if (real, len(parts)) in seen:
+            return
+        seen.add((real, len(parts)))
+        if not parts:
+            yield folder
+        elif parts[0] == ANY_FOLDERS:
+            with self._passing_by():
+                yield from self._matches(folder, parts[1:], seen)
+            for inner in self._folders(folder):
+                with self._passing_by():
+                    yield from self._matches(inner, parts, seen)
+        elif not WILDCARDS.search(parts[0]):
+            if _exists(folder / parts[0]):
+                yield from self._matches(folder / parts[0], parts[1:], seen)
+        elif _is_folder(real):
+            for entry in self._entries(folder):
+                is_meant = parts[0].startswith(".") or not entry.name.startswith(".")
+                if is_meant and fnmatchcase(entry.name, parts[0]):
+                    with self._passing_by():
+                        yield from self._matches(entry, parts[1:], seen)
+
+    def _folders(self, folder: Path) -> list[Path]:
+        """Folders in a folder, but for hidden ones."""
+        if not _is_folder(folder):
+            return []
+        folders = []
+        for entry in self._entries(folder):
+            with self._passing_by():
+                if not entry.name.startswith(".") and _is_folder(entry):
+                    folders.append(entry)
+        return folders
+
+    def _entries(self, folder: Path) -> list[Path]:
+        """What is in a folder, in natural order."""
+        real = resolve_allowed(folder, self.directories)
+        try:
+            names = os.listdir(real)
+        except OSError as error:
+            raise _unreadable(real, error) from error
+        return [folder / name for name in sorted(names, key=_natural_order)]
 
 
 def _is_bag(folder: Path) -> bool:
     """Whether a folder holds a bag, perhaps an unfinished one; never bags in folders of it."""
     try:
-        return (folder / METADATA_FILE).exists() or any(
-            entry.suffix in STORAGE_SUFFIXES and entry.is_file() for entry in folder.iterdir()
+        return _mode(folder / METADATA_FILE) is not None or any(
+            Path(name).suffix in STORAGE_SUFFIXES and stat.S_ISREG(_mode(folder / name) or 0)
+            for name in os.listdir(folder)
         )
     except OSError as error:
         raise _unreadable(folder, error) from error
 
 
-def _bags_in(
-    folder: Path, directories: Sequence[str | Path] | None, seen: set[Path]
-) -> Iterator[Path]:
-    """Bags in a folder and in its folders; what was seen is passed by, as links may lead back."""
-    real = resolve_allowed(folder, directories)
-    if real in seen:
-        return
-    seen.add(real)
-    if _is_bag(real):
-        yield folder
-        return
-    for inner in _folders(folder, directories):
-        yield from _bags_in(inner, directories, seen)
-
-
-def _matched_bags(pattern: Path, directories: Sequence[str | Path] | None) -> Iterator[Path]:
-    parts = pattern.parts
-    first = next(k for k, part in enumerate(parts) if WILDCARDS.search(part))
-    for match in _matches(Path(*parts[:first]), parts[first:], directories, set()):
-        if match.is_dir():
-            yield from _bags_in(match, directories, set())
-        elif match.suffix in STORAGE_SUFFIXES:
-            yield match
-
-
-def _matches(
-    folder: Path,
-    parts: Sequence[str],
-    directories: Sequence[str | Path] | None,
-    seen: set[tuple[Path, int]],
-) -> Iterator[Path]:
-    """Files and folders below a folder that the remaining parts of a glob match."""
-    real = resolve_allowed(folder, directories)
-    # A link may lead back to a folder above.
-    if (real, len(parts)) in seen:
-        return
-    seen.add((real, len(parts)))
-    if not parts:
-        yield folder
-    elif parts[0] == ANY_FOLDERS:
-        yield from _matches(folder, parts[1:], directories, seen)
-        for inner in _folders(folder, directories):
-            yield from _matches(inner, parts, directories, seen)
-    elif not WILDCARDS.search(parts[0]):
-        if (folder / parts[0]).exists():
-            yield from _matches(folder / parts[0], parts[1:], directories, seen)
-    elif real.is_dir():
-        for entry in _entries(folder, directories):
-            is_meant = parts[0].startswith(".") or not entry.name.startswith(".")
-            if is_meant and fnmatchcase(entry.name, parts[0]):
-                yield from _matches(entry, parts[1:], directories, seen)
-
-
-def _folders(folder: Path, directories: Sequence[str | Path] | None) -> list[Path]:
-    """Folders in a folder, but for hidden ones."""
-    if not folder.is_dir():
-        return []
-    entries = _entries(folder, directories)
-    return [entry for entry in entries if not entry.name.startswith(".") and entry.is_dir()]
-
-
-def _entries(folder: Path, directories: Sequence[str | Path] | None) -> list[Path]:
-    """What is in a folder, in natural order."""
-    real = resolve_allowed(folder, directories)
+def _is_folder(path: Path) -> bool:
     try:
-        names = [entry.name for entry in real.iterdir()]
+        return stat.S_ISDIR(_mode(path) or 0)
     except OSError as error:
-        raise _unreadable(real, error) from error
-    return [folder / name for name in sorted(names, key=_natural_order)]
+        raise _unreadable(path, error) from error
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return _mode(path) is not None
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _mode(path: Path) -> int | None:
+    """
+    Mode of what is at a path, links followed; None if nothing is; OSError if that is not known.
+
+    Methods of `Path` differ in what they raise between versions of Python.
+    """
+    try:
+        return path.stat().st_mode
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+            raise
+    # A null byte or a lone surrogate.
+    except ValueError:
+        pass
+    return None
 
 
 def _natural_order(name: str) -> tuple[list[tuple[int, str]], str]:
@@ -174,5 +244,5 @@ def _natural_order(name: str) -> tuple[list[tuple[int, str]], str]:
 
 def _unreadable(folder: Path, error: OSError) -> FileAccessError:
     return FileAccessError(
-        f"the folder {folder} cannot be read ({error.strerror}); expected one to look into"
+        f"{folder} cannot be read ({error.strerror}); expected what may be looked into"
     )

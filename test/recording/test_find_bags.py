@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 
 from ilr_dynamics.exceptions import FileAccessError, RecordingError
 from ilr_dynamics.recording import bag_digest, find_bags
+from ilr_dynamics.recording.bag import read_annotations, read_bag
 
 
 def make_bag(folder: Path) -> Path:
@@ -35,8 +38,8 @@ def runs(tmp_path):
     return runs
 
 
-def found(runs, *patterns, directories=None):
-    bags = find_bags([str(runs / pattern) for pattern in patterns], directories)
+def found(runs, *patterns, **options):
+    bags = find_bags([str(runs / pattern) for pattern in patterns], **options)
     return [str(Path(bag).relative_to(runs)) for bag in bags]
 
 
@@ -123,17 +126,76 @@ def test_nothing_outside_the_allowed_directories_is_found_or_looked_into(runs, t
             found(runs, pattern, directories=inside)
     assert found(runs, "", directories=inside) == ALL
     (runs / "link").symlink_to(outside)
-    for pattern in ("", "*", "link", "link/*", "*/run5", "**/run5"):
-        with pytest.raises(FileAccessError, match="link.* leads to .*/outside.* outside the all"):
+    # What is named, and all that there is, are errors; what lies on the way is not.
+    text = "link.* leads to .*/outside.* outside the all"
+    for pattern in ("link", "link/*", "*/run5", "**/run5"):
+        with pytest.raises(FileAccessError, match=text):
             found(runs, pattern, directories=inside)
+    for pattern, bags in (("", ALL), ("*", ALL), ("**", ALL), ("**/run1?", ["run10"])):
+        notes = []
+        assert found(runs, pattern, directories=inside, note=notes.append) == bags
+        (note,) = notes
+        assert note.startswith("passed by: ") and re.search(text, note)
     assert "link/run5" in found(runs, "", directories=[str(tmp_path)])
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every folder")
-def test_a_folder_that_must_not_be_read_is_named(runs):
-    (runs / "week2").chmod(0)
-    with pytest.raises(FileAccessError, match="week2 cannot be read"):
-        found(runs, "")
+def test_a_link_that_leads_to_itself_is_passed_by(runs):
+    (runs / "loop1").symlink_to(runs / "loop2")
+    (runs / "loop2").symlink_to(runs / "loop1")
+    for pattern in ("", "*", "**"):
+        assert found(runs, pattern) == ALL
+    for pattern in ("loop?", "*/loop?"):
+        with pytest.raises((FileAccessError, RecordingError), match="loop"):
+            found(runs, pattern)
+
+
+@contextlib.contextmanager
+def nobody():
+    """Be somebody who may not read everything."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o444], ids=["unreadable", "not to be entered"])
+def test_a_folder_that_must_not_be_read_is_named_and_passed_by_on_the_way(mode):
+    with tempfile.TemporaryDirectory() as folder:
+        runs = Path(folder)
+        for name in ("run1", "week1/run2", "lost+found/run3"):
+            make_bag(runs / name)
+        runs.chmod(0o755)
+        locked = runs / "lost+found"
+        locked.chmod(mode)
+        try:
+            for pattern in ("", "*", "**", "*/run2", "**/*", "**/run2"):
+                notes = []
+                with nobody():
+                    bags = found(runs, pattern, note=notes.append)
+                assert bags == (["week1/run2"] if "run2" in pattern else ["run1", "week1/run2"])
+                assert all(note.startswith("passed by: ") for note in notes)
+                assert any(str(locked) in n and "Permission denied" in n for n in notes)
+            for pattern in ("lost+found", "lost+found/*", "lost*", "lost*/run3", "*/run3"):
+                with nobody(), pytest.raises(FileAccessError, match=r"lost\+found.*Permission"):
+                    found(runs, pattern)
+        finally:
+            locked.chmod(0o755)
+
+
+@pytest.mark.parametrize("name", ["bag.mcap", "metadata.yaml"])
+def test_a_recording_that_must_not_be_read_is_not_called_damaged(bag, name):
+    with tempfile.TemporaryDirectory() as folder:
+        runs = Path(folder)
+        runs.chmod(0o755)
+        copy = shutil.copytree(bag, runs / "run1")
+        (copy / name).chmod(0)
+        for read in (lambda uri: read_bag(uri, {}), *[read_annotations] * (name != "bag.mcap")):
+            with nobody(), pytest.raises(RecordingError, match=f"run1 may not be read .*{name}"):
+                read(copy)
 
 
 NAMES = st.text("ab19.", min_size=1, max_size=3).filter(lambda name: name.strip("."))
