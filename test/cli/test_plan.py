@@ -66,27 +66,20 @@ def test_the_limits_of_the_controller_are_kept(model, tmp_path, capsys, refused)
     text = (get_package_share_path("ilr_dynamics") / "config" / "wam4.yaml").read_text()
     usual = "      velocity: [2.0, 2.0, 2.0, 2.0]\n      torque:"
     assert usual in text
-    slow.write_text(text.replace(usual, usual.replace("2.0, 2.0, 2.0, 2.0", SLOW)))
+    text = text.replace(usual, usual.replace("2.0, 2.0, 2.0, 2.0", SLOW))
+    slow.write_text(text.replace("max_points: 2000", "max_points: 20"))
     out = tmp_path / "motion.csv"
     options = ["-o", str(out), "--params-file", str(slow), *SHORT, "--minutes", "0.4"]
     assert main([str(model), *options]) == 0
     said = capsys.readouterr().out
     assert f"--params-file '{slow}' -p trajectory:={out}" in said
-    speeds = np.abs(np.gradient(read_waypoints(out).positions, 0.1, axis=0))
+    waypoints = read_waypoints(out)
+    n_points = len(waypoints.times)
+    assert f"by a controller with trajectory.max_points of {n_points} or more" in said
+    speeds = np.abs(np.gradient(waypoints.positions, 0.1, axis=0))
     assert np.all(speeds.max(axis=0) <= [0.3, 0.3, 0.2, 0.3])
     slow.write_text(slow.read_text().replace(SLOW, "0.3, 0.3, 0.3"))
     assert "limits.velocity" in refused(model, *options)
-
-
-def test_a_plan_of_more_points_than_a_controller_takes_says_so(model, tmp_path, capsys):
-    few = tmp_path / "few.yaml"
-    text = (get_package_share_path("ilr_dynamics") / "config" / "wam4.yaml").read_text()
-    few.write_text(text.replace("max_points: 2000", "max_points: 20"))
-    out = tmp_path / "motion.csv"
-    assert main([str(model), "-o", str(out), "--params-file", str(few), *SHORT]) == 0
-    n_points = len(read_waypoints(out).times)
-    said = capsys.readouterr().out
-    assert f"by a controller with trajectory.max_points of {n_points} or more" in said
 
 
 def test_numbers_may_be_written_as_python_takes_them(model, tmp_path, refused):

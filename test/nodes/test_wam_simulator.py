@@ -280,7 +280,7 @@ def test_bad_parameters_end_the_process_with_a_message(parameter, words):
 
 def test_a_second_arm_on_the_topics_is_refused(lock_step):
     # Younger than that the first may give way itself, in whichever order tests run.
-    time.sleep(max(0.0, lock_step.started + 11.0 - time.monotonic()))
+    time.sleep(max(0.0, lock_step.started + 8.0 - time.monotonic()))
     # However seldom it publishes diagnostics.
     done = subprocess.run(
         [*COMMAND, "--ros-args", "-r", "__node:=second", "-p", "diagnostics.period:=10.0"],

@@ -18,7 +18,7 @@ LOOK_PERIOD = 1.0
 # Number of looks after which nodes that were there before have been discovered: on a busy machine
 # a lost announcement, and then a lost endpoint, is repeated after three seconds each. Looks are
 # counted and not seconds, as a machine that is too busy for one is so for the other.
-_LOOKS = 10
+_LOOKS = 7
 
 
 class RivalWatch:

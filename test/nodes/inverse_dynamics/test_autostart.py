@@ -125,7 +125,7 @@ def test_a_second_controller_gives_way(domain, observer, tmp_path):
         wait_for(first_log, "configured for", first)
         assert state_of(observer, "inverse_dynamics") == "active"
         # From now on the first has been there for long.
-        time.sleep(11.0)
+        time.sleep(8.0)
         for namespace in ("/", "/right"):
             log = tmp_path / f"second{namespace.replace('/', '_')}"
             topic = "command.topic:=/joint_torque_command"

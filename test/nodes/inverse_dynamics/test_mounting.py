@@ -39,7 +39,8 @@ def hold(bench) -> float:
 
 
 def test_arm_and_its_learner_take_what_robot_state_publisher_has(start_bench, recording, tmp_path):
-    options = {"parameters": ["robot:=robot_description"], "configures": False}
+    few = "learning.n_components:=20"
+    options = {"parameters": ["robot:=robot_description", few], "configures": False}
     with log_of(start_bench, tmp_path / "log", **options) as bench:
         said = (tmp_path / "log").read_text()
         assert "not configured: no URDF on /robot_description within 5 s; expected" in said
