@@ -176,10 +176,13 @@ def test_an_installed_package_that_cannot_be_imported_is_named(tmp_path, monkeyp
     folder.mkdir()
     (folder / "METADATA").write_text("Name: theirs\nVersion: 1.0\n")
     offered = f"[{global_model.ENTRY_POINTS}]\ntheirs = ilr_no_such_module:Theirs\n"
+    offered += "renamed = ilr_dynamics.regression:NoSuchModel\n"
     (folder / "entry_points.txt").write_text(offered)
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(SnapshotError, match="'theirs' cannot be imported from ilr_no_such_module"):
         global_model.global_model_from_arrays("theirs", {})
+    with pytest.raises(SnapshotError, match="'renamed' cannot be imported from ilr_dynamics.reg"):
+        global_model.global_model_from_arrays("renamed", {})
     with pytest.raises(SnapshotError, match="no global model 'ours' is known here"):
         global_model.global_model_from_arrays("ours", {})
 

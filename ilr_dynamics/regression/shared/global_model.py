@@ -293,7 +293,8 @@ def _import_installed(name: str) -> None:
     for offered in entry_points(group=ENTRY_POINTS, name=name):
         try:
             offered.load()
-        except ImportError as error:
+        # A module of another package may raise anything.
+        except Exception as error:
             raise SnapshotError(
                 f"the global model {name!r} cannot be imported from {offered.module}: {error}"
             ) from error
