@@ -225,7 +225,11 @@ def _bare_links(
         for frame in model.frames
         if frame.type == pinocchio.FrameType.BODY and frame.parentJoint != UNIVERSE
     }
-    with_mass = [link.get("name", "") for link in _links(description, "inertial/mass")]
+    with_mass = [
+        link.get("name", "")
+        for link in _links(description, "inertial/mass")
+        if float(link.find("inertial/mass").get("value", "0")) > 0.0  # type: ignore[union-attr]
+    ]
     return tuple(name for name in with_mass if name in moving - covered)
 
 

@@ -142,6 +142,16 @@ def test_an_arm_without_shapes_keeps_clear_of_nothing_and_of_no_box(tmp_path):
         Clearance(description, [BOX], 0.05, np.zeros((1, 1)))
 
 
+def test_a_frame_without_mass_needs_no_shape(tmp_path):
+    description = pendulum(tmp_path, BALL.format(kind="collision"))
+    frame = """<joint name="fixed" type="fixed"><parent link="arm"/><child link="tool"/></joint>
+      <link name="tool"><inertial><mass value="0"/>
+        <inertia ixx="0" iyy="0" izz="0" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>"""
+    path = tmp_path / "framed.urdf"
+    path.write_text(description.urdf_path.read_text().replace("</robot>", frame))
+    assert Clearance(load_description(path), [BOX], 0.05, np.zeros((1, 1))).bare_links == ()
+
+
 def test_meshes_that_are_not_there_are_named(tmp_path):
     mesh = '<collision><geometry><mesh filename="package://none/arm.stl"/></geometry></collision>'
     with pytest.raises(RobotDescriptionError, match="expected meshes to which"):
