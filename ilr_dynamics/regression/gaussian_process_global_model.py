@@ -18,6 +18,7 @@ mean: far from all samples it is that of the prior, as with FITC (Quinonero-Cand
 What a query costs is the spread, a quadratic form of the features; the mean is linear in them. So
 the mean has all features and the spread the first `N_OF_SPREAD`, with l(x) what these leave: those
 of a model of so many inducing inputs, which are chosen in the order in which they describe most.
+What later samples add beyond these is in the mean alone: the spread there stays that of the prior.
 """
 
 from __future__ import annotations

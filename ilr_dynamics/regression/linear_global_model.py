@@ -98,19 +98,21 @@ class LinearGlobalModel(GlobalModel):
 
     def residual_inflation(self, X: FloatArray, weights: FloatArray) -> float:
         """
-        Mean of 1 / (1 - h), h = w u' L^-1 u the leverage of each sample.
+        Mean, by weight, of 1 / (1 - h), h = w u' L^-1 u the leverage of each sample.
 
         What is left of a sample is 1 - h of what would be without having learned it. `predict`
         does not need this: its noise has fewer degrees of freedom for it.
         """
         covariance = self._posterior.slope_covariance[0]
-        kept = 0.0
+        inflated = 0.0
         for start in range(0, len(X), BLOCK_ROWS):
             rows = slice(start, start + BLOCK_ROWS)
             U = self._regressors(X[rows])
             leverage = weights[rows] * np.sum(U @ covariance * U, axis=1)
-            kept += float(np.sum(1.0 / (1.0 - np.minimum(leverage, MOST_LEVERAGE))))
-        return kept / len(X)
+            factors = 1.0 / (1.0 - np.minimum(leverage, MOST_LEVERAGE))
+            inflated += float(weights[rows] @ factors)
+        total = float(np.sum(weights))
+        return inflated / total if total > 0.0 else 1.0
 
     @property
     def noise_shape(self) -> FloatArray:

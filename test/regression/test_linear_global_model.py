@@ -95,6 +95,10 @@ def test_what_is_left_of_learned_samples_is_inflated_to_what_is_left_of_new_ones
         left = [Y[row] - model.expected(X[row : row + 1])[0] for model in (without, learned)]
         ratios.append(left[0] / left[1])
     np.testing.assert_allclose(np.ptp(ratios, axis=1), 0.0, atol=1e-6)
-    expected = np.mean(ratios)
+    expected = np.average(np.mean(ratios, axis=1), weights=weights)
     assert expected > 1.2
     np.testing.assert_allclose(learned.residual_inflation(X, weights), expected, rtol=1e-6)
+    # Samples without weight say nothing.
+    more = np.concatenate([X, X]), np.append(weights, np.zeros(12))
+    np.testing.assert_allclose(learned.residual_inflation(*more), expected, rtol=1e-6)
+    assert learned.residual_inflation(X, np.zeros(12)) == 1.0
